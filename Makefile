@@ -1,0 +1,40 @@
+# `make demo` and `make test` set up everything they need in .venv; nothing else has to be done first.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+READY_TEST := $(VENV)/.ready-test
+
+.PHONY: demo test bench check lint types clean
+
+demo: $(READY)          ## audit an unfair score on embedded data
+	$(BIN)/evenscore demo
+
+test: $(READY_TEST)     ## run the tests (and the examples in the docstrings)
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+bench: $(READY_TEST)    ## run every benchmark
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+check: lint types test  ## what continuous integration runs
+
+lint: $(READY_TEST)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(READY_TEST)
+	$(BIN)/mypy
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(READY): pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(READY_TEST): pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@ $(READY)
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -1,0 +1,189 @@
+"""The catalogue of AUC fairness notions, as data: to add a notion, add an entry to `CATALOGUE`.
+
+An entry says which people are compared with which; the audit, the training, the command and the
+tests all read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenscore.scores import CLASSES
+
+__all__ = ["CATALOGUE", "Notion", "Population", "constraint_names"]
+
+Floats = NDArray[np.float64]
+
+Mixtures = tuple[Floats, Floats]
+
+
+@dataclass(frozen=True)
+class Population:
+    """Some cells, in the proportions of the data: one class or both, of one group or of all."""
+
+    classes: Literal["negatives", "positives", "both"]
+    whose: Literal["everyone", "own group", "other group", "reference group"]
+
+    def proportions(self, cell_weights: Floats, own: int, other: int) -> Floats:
+        """The 2K proportions for the group `own` compared with `other`; NaN if nobody is in it.
+
+        The reference group is the first one in the order of the groups.
+        """
+        masses = np.zeros_like(cell_weights)
+        rows = slice(None) if self.classes == "both" else CLASSES.index(self.classes)
+        columns = {"own group": own, "other group": other, "reference group": 0}
+        column = columns.get(self.whose, slice(None))
+        masses[rows, column] = cell_weights[rows, column]
+        total = masses.sum()
+        return masses.reshape(-1) / total if total > 0 else np.full(masses.size, np.nan)
+
+    def mass(self, cell_weights: Floats, own: int, other: int) -> float:
+        """Total weight of the population."""
+        proportions = self.proportions(cell_weights, own, other)
+        return float(cell_weights.reshape(-1)[proportions > 0].sum())
+
+
+_H = Population("negatives", "everyone")
+_G = Population("positives", "everyone")
+_H_OWN = Population("negatives", "own group")
+_G_OWN = Population("positives", "own group")
+_G_OTHER = Population("positives", "other group")
+_F_REFERENCE = Population("both", "reference group")
+
+
+@dataclass(frozen=True)
+class Notion:
+    """An AUC fairness notion: a statistic of a group, which should not depend on the group.
+
+    `pairs` lists (reference, target) populations. One pair is AUC_{reference, target}; of several,
+    the mean in the proportions in which such pairs of people occur. The gap of two groups is the
+    statistic of the first minus that of the second. `sentence` says what the statistic is the
+    probability of, for `{group}` (and `{other}`).
+    """
+
+    name: str
+    pairs: tuple[tuple[Population, Population], ...]
+    formula: str
+    sentence: str
+    source: str
+
+    def statistic(self, cell_weights: Floats, own: int, other: int) -> Floats:
+        """Coefficients, over the 2K × 2K AUC matrix, of the statistic of group `own`."""
+        masses = [
+            reference.mass(cell_weights, own, other) * target.mass(cell_weights, own, other)
+            for reference, target in self.pairs
+        ]
+        total = sum(masses)
+        size = cell_weights.size
+        if total == 0:
+            return np.full((size, size), np.nan)
+        coefficients = np.zeros((size, size))
+        for mass, (reference, target) in zip(masses, self.pairs, strict=True):
+            if mass > 0:
+                coefficients += (mass / total) * np.outer(
+                    reference.proportions(cell_weights, own, other),
+                    target.proportions(cell_weights, own, other),
+                )
+        return coefficients
+
+    def sides(self, cell_weights: Floats, first: int, second: int) -> tuple[Floats, Floats]:
+        """The two statistics whose difference is the gap."""
+        return (
+            self.statistic(cell_weights, first, second),
+            self.statistic(cell_weights, second, first),
+        )
+
+    def mixtures(self, cell_weights: Floats, first: int, second: int) -> list[Mixtures]:
+        """(reference, target) of the two AUCs compared, as proportions of the cells."""
+        if len(self.pairs) > 1:
+            raise ValueError(f"{self.name} averages several AUCs: it has no pair of curves.")
+        reference, target = self.pairs[0]
+        return [
+            (reference.proportions(cell_weights, *pair), target.proportions(cell_weights, *pair))
+            for pair in ((first, second), (second, first))
+        ]
+
+    def say(self, group: str, other: str) -> str:
+        """What the statistic of `group` is the probability of."""
+        return self.sentence.format(group=group, other=other)
+
+
+_BEUTEL = "Beutel et al., 2019, Fairness in recommendation ranking through pairwise comparisons"
+_BORKAN = "Borkan et al., 2019, Nuanced metrics for measuring unintended bias"
+_KALLUS = "Kallus and Zhou, 2019, The fairness of risk scores beyond classification"
+_VOGEL = "Vogel, Bellet and Clémençon, 2021, Learning fair scoring functions"
+
+CATALOGUE: dict[str, Notion] = {
+    notion.name: notion
+    for notion in (
+        Notion(
+            "intra_group",
+            ((_H_OWN, _G_OWN),),
+            "AUC(H0, G0) − AUC(H1, G1)",
+            "a positive of {group} outranks a negative of {group}",
+            f"{_BEUTEL}; subgroup AUC of {_BORKAN}",
+        ),
+        Notion(
+            "bnsp",
+            ((_H, _G_OWN),),
+            "AUC(H, G0) − AUC(H, G1)",
+            "a positive of {group} outranks a negative of any group",
+            f"background negative, subgroup positive: {_BORKAN}; pairwise accuracy of {_BEUTEL}",
+        ),
+        Notion(
+            "bpsn",
+            ((_H_OWN, _G),),
+            "AUC(H0, G) − AUC(H1, G)",
+            "a negative of {group} is outranked by a positive of any group",
+            f"background positive, subgroup negative: {_BORKAN}",
+        ),
+        Notion(
+            "inter_group",
+            ((_H_OWN, _G_OTHER),),
+            "AUC(H0, G1) − AUC(H1, G0)",
+            "a positive of {other} outranks a negative of {group}",
+            f"xAUC: {_KALLUS}; {_BEUTEL}",
+        ),
+        Notion(
+            "zero_aeg",
+            ((_G, _G_OWN),),
+            "AUC(G, G0) − AUC(G, G1)",
+            "a positive of {group} outranks a positive of any group",
+            f"average equality gap of the positives: {_BORKAN}",
+        ),
+        Notion(
+            "zero_aeg_negatives",
+            ((_H, _H_OWN),),
+            "AUC(H, H0) − AUC(H, H1)",
+            "a negative of {group} outranks a negative of any group",
+            f"average equality gap of the negatives, after {_BORKAN}",
+        ),
+        Notion(
+            "reference_group",
+            ((_F_REFERENCE, _G_OWN),),
+            "AUC(F0, G0) − AUC(F0, G1), F0 = everybody in group 0",
+            "a positive of {group} outranks somebody of the reference group",
+            _VOGEL,
+        ),
+        Notion(
+            "pair_error",
+            ((_H, _G_OWN), (_H_OWN, _G)),
+            "A(0) − A(1), A(z) = P(well ordered | labels differ, one of the two in z)",
+            "a pair with different labels, one of them in {group}, is well ordered",
+            f"parity in mistreatment for pairs: {_VOGEL}",
+        ),
+    )
+}
+
+
+def constraint_names() -> list[str]:
+    """Names of the AUC constraints in the catalogue.
+
+    >>> constraint_names()[:4]
+    ['intra_group', 'bnsp', 'bpsn', 'inter_group']
+    """
+    return list(CATALOGUE)

@@ -1,0 +1,217 @@
+"""ROC curves between two distributions, and the exact difference of two curves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenscore.distributions import RATE_TOLERANCE, Distribution, check_rates
+
+__all__ = ["CurveDifference", "RocCurve"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RocCurve:
+    """ROC of a target distribution g against a reference distribution h.
+
+    `evaluate` is the paper's Definition 1, ROC(a) = 1 − g(h⁻¹(1 − a)): on samples a step function,
+    continuous from the right, never interpolated. The polygon through the vertices
+    (P(S_h > t), P(S_g > t)) is reached by name: `interpolate`, and `area`, which counts a tie
+    as one half. An empty sample gives NaN.
+
+    >>> one, two = Distribution.from_sample([1, 2, 3, 4]), Distribution.from_sample([2, 4, 5])
+    >>> curve = RocCurve(one, two)
+    >>> curve.evaluate([0, 0.25, 0.3, 1])
+    array([0.33333333, 0.66666667, 0.66666667, 1.        ])
+    >>> curve.area
+    0.75
+    """
+
+    reference: Distribution
+    target: Distribution
+
+    def evaluate(self, rate: ArrayLike) -> Floats:
+        """ROC(rate): the share of the target above the cut that leaves `rate` of the reference."""
+        return self.target.survival(self.reference.threshold(rate))
+
+    def inverse(self, value: ArrayLike) -> Floats:
+        """The smallest rate at which the curve reaches `value`: inf{a : ROC(a) ≥ value}.
+
+        >>> one, two = Distribution.from_sample([1, 2, 3, 4]), Distribution.from_sample([2, 4, 5])
+        >>> RocCurve(one, two).inverse([0.3, 0.5, 1.0])
+        array([0.  , 0.25, 0.75])
+        """
+        value = check_rates(value, "value")
+        if self._empty:
+            return np.full(value.shape, np.nan)
+        # Steps: (x_k, y_k) with y increasing; the first whose height reaches the value.
+        index = np.searchsorted(self._step_heights, value - RATE_TOLERANCE, side="left")
+        return np.asarray(self._step_rates[np.minimum(index, len(self._step_rates) - 1)])
+
+    def interpolate(self, rate: ArrayLike) -> Floats:
+        """Height at `rate` of the polygon through the vertices (its upper end where vertical)."""
+        rate = check_rates(rate)
+        if self._empty:
+            return np.full(rate.shape, np.nan)
+        x, y = self.vertices
+        last = np.searchsorted(x, rate + RATE_TOLERANCE, side="right") - 1
+        following = np.minimum(last + 1, len(x) - 1)
+        run = x[following] - x[last]
+        share = np.divide(rate - x[last], run, out=np.zeros_like(rate), where=run > 0)
+        return np.asarray(y[last] + np.clip(share, 0.0, 1.0) * (y[following] - y[last]))
+
+    @property
+    def area(self) -> float:
+        """Area under the polygon: AUC = P(S_g > S_h) + ½ P(S_g = S_h)."""
+        if self._empty:
+            return np.nan
+        h, (values, w) = self.reference, (self.target.values, self.target.weights)
+        below = h.weight_below(values, inclusive=False) + h.weight_below(values, inclusive=True)
+        return float(np.dot(below, w) / 2.0 / (h.total * self.target.total))
+
+    @cached_property
+    def thresholds(self) -> Floats:
+        """The scores at which a vertex sits, decreasing, from the largest score to −∞."""
+        values = np.union1d(self.reference.values, self.target.values)
+        return np.concatenate((values[::-1], [-np.inf]))
+
+    @cached_property
+    def vertices(self) -> tuple[Floats, Floats]:
+        """(P(S_h > t), P(S_g > t)) at `thresholds`: from (0, 0) to (1, 1)."""
+        return self.reference.survival(self.thresholds), self.target.survival(self.thresholds)
+
+    def difference(self, other: RocCurve) -> CurveDifference:
+        """Its polygon minus the other one's: an exact piecewise linear function of the rate."""
+        return CurveDifference.between(self.vertices, other.vertices)
+
+    def gap(self) -> CurveDifference:
+        """ROC(a) − a, with ROC the step function of Definition 1."""
+        if self._empty:
+            return CurveDifference(np.array([0.0, 1.0]), np.array([np.nan]), np.array([np.nan]))
+        edges = np.append(self._step_rates[:-1], 1.0)
+        heights = self._step_heights[: len(edges) - 1]
+        return CurveDifference(edges, heights - edges[:-1], heights - edges[1:])
+
+    @property
+    def _empty(self) -> bool:
+        return self.reference.total == 0.0 or self.target.total == 0.0
+
+    @cached_property
+    def _steps(self) -> tuple[Floats, Floats]:
+        """Rates at which the step function may jump, increasing, with the heights there."""
+        atoms = np.unique(self.reference.values)[::-1]
+        rates = np.append(self.reference.survival(atoms), 1.0)
+        heights = np.append(self.target.survival(atoms), 1.0)
+        return rates, heights
+
+    @property
+    def _step_rates(self) -> Floats:
+        return self._steps[0]
+
+    @property
+    def _step_heights(self) -> Floats:
+        return self._steps[1]
+
+
+@dataclass(frozen=True, eq=False)
+class CurveDifference:
+    """A piecewise linear function of the rate on [0, 1] that may jump at its edges.
+
+    On the open interval (edges[i], edges[i + 1]) it runs from start[i] to end[i]. Areas and
+    suprema account for every sign change within an interval: nothing is sampled on a grid.
+    """
+
+    edges: Floats
+    start: Floats
+    end: Floats
+
+    @classmethod
+    def between(
+        cls, first: tuple[Floats, Floats], second: tuple[Floats, Floats]
+    ) -> CurveDifference:
+        """First polygon minus second, each given by vertices from (0, 0) to (1, 1)."""
+        edges = np.union1d(first[0], second[0])
+        if np.isnan(edges).any():
+            return cls(np.array([0.0, 1.0]), np.array([np.nan]), np.array([np.nan]))
+        starts, ends = zip(*(_limits(x, y, edges) for x, y in (first, second)), strict=True)
+        return cls(edges, starts[0] - starts[1], ends[0] - ends[1])
+
+    def restrict(self, low: float = 0.0, high: float = 1.0) -> CurveDifference:
+        """The same function on the rates from `low` to `high` only."""
+        if not 0.0 <= low < high <= 1.0:
+            raise ValueError(f"An interval of rates needs 0 ≤ low < high ≤ 1, not ({low}, {high}).")
+        if (low, high) == (0.0, 1.0):
+            return self
+        keep = (self.edges[1:] > low) & (self.edges[:-1] < high)
+        left, right = self.edges[:-1][keep], self.edges[1:][keep]
+        start, end = self.start[keep], self.end[keep]
+        slope = (end - start) / (right - left)
+        new_left, new_right = np.maximum(left, low), np.minimum(right, high)
+        return CurveDifference(
+            np.append(new_left, new_right[-1]),
+            start + slope * (new_left - left),
+            end - slope * (right - new_right),
+        )
+
+    @property
+    def signed_area(self) -> float:
+        """∫ d(a) da."""
+        return float(np.dot(np.diff(self.edges), self.start + self.end) / 2.0)
+
+    @property
+    def area(self) -> float:
+        """∫ |d(a)| da, exactly: where d changes sign within an interval, both triangles count."""
+        one, two = np.abs(self.start), np.abs(self.end)
+        mean = (one + two) / 2.0
+        crosses = self.start * self.end < 0.0
+        np.divide(one**2 + two**2, 2.0 * (one + two), out=mean, where=crosses)
+        return float(np.dot(np.diff(self.edges), mean))
+
+    @property
+    def mean_absolute(self) -> float:
+        """Mean of |d| over the interval of rates it is given on."""
+        return self.area / float(self.edges[-1] - self.edges[0])
+
+    @property
+    def supremum(self) -> tuple[float, float]:
+        """(value, rate): the signed value of largest magnitude that is reached or approached."""
+        values = np.stack([self.start, self.end])
+        if np.isnan(values).all():
+            return np.nan, np.nan
+        side, index = np.unravel_index(np.nanargmax(np.abs(values)), values.shape)
+        return float(values[side, index]), float(self.edges[index + side])
+
+    @property
+    def crossings(self) -> Floats:
+        """Rates at which the sign changes, by crossing zero or by jumping over it.
+
+        Where the function is zero along a whole interval, its two ends are listed.
+        """
+        left, right = self.edges[:-1], self.edges[1:]
+        inside = self.start * self.end < 0.0
+        part = np.abs(self.start[inside]) / np.abs(self.start[inside] - self.end[inside])
+        within = left[inside] + part * (right[inside] - left[inside])
+        # At an inner edge: the limits from the left and right differ in sign, or one is zero.
+        before, after = np.sign(self.end[:-1]), np.sign(self.start[1:])
+        at_edge = self.edges[1:-1][(before * after < 0) | ((before == 0) != (after == 0))]
+        touching = (before == 0) & (after == 0)
+        outer = np.sign(self.start[:-1]) != np.sign(self.end[1:])
+        at_edge = np.concatenate([at_edge, self.edges[1:-1][touching & outer]])
+        return np.unique(np.concatenate([within, at_edge]))
+
+
+def _limits(x: Floats, y: Floats, edges: Floats) -> tuple[Floats, Floats]:
+    """Right limits at edges[:-1] and left limits at edges[1:] of a polygon with vertical parts."""
+    left, right = edges[:-1], edges[1:]
+    # No vertex lies strictly between two edges: one chord of the polygon covers the interval.
+    last = np.searchsorted(x, left, side="right") - 1
+    run, rise = x[last + 1] - x[last], y[last + 1] - y[last]
+    return (
+        np.asarray(y[last] + rise * ((left - x[last]) / run)),
+        np.asarray(y[last] + rise * ((right - x[last]) / run)),
+    )

@@ -1,0 +1,109 @@
+"""A weighted sample as a distribution function: what curves and measures are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenscore.columns import check_lengths, to_numbers
+
+__all__ = ["RATE_TOLERANCE", "Distribution", "check_rates", "check_weights"]
+
+RATE_TOLERANCE = 1e-12
+"""A rate this near to a step of a sample's distribution function counts as being at the step.
+
+Steps sit at multiples of 1/n, or at sums of weights, which doubles cannot hold exactly: without
+it, `rate=1 - 0.9` would not mean 0.1.
+"""
+
+
+def check_rates(rates: ArrayLike, name: str = "rate") -> NDArray[np.float64]:
+    """Rates as an array, each in [0, 1]."""
+    array = np.asarray(rates, dtype=np.float64)
+    if not np.all((array >= 0.0) & (array <= 1.0)):
+        raise ValueError(f"{name} must lie between 0 and 1, but {rates!r} was given.")
+    return array
+
+
+def check_weights(weights: NDArray[np.float64], name: str) -> None:
+    """Refuse negative weights and weights whose products leave the range of doubles."""
+    if weights.size == 0:
+        return
+    lowest = weights.min()
+    if lowest < 0:
+        row = int(np.argmin(weights))
+        raise ValueError(f"{name} is negative at row {row} ({weights[row]:g}).")
+    smallest = lowest if lowest > 0 else weights.min(where=weights > 0, initial=np.inf)
+    if weights.sum() > 1e140 or smallest < 1e-140:
+        raise ValueError(
+            f"{name} holds values whose products leave the range of double precision "
+            "(sum above 1e140 or a value below 1e-140); divide it by a constant."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """A discrete distribution: increasing `values` (ties allowed) with positive `weights`.
+
+    >>> d = Distribution.from_sample([3, 1, 2, 2])
+    >>> d.survival([0, 1, 2, 3])
+    array([1.  , 0.75, 0.25, 0.  ])
+    >>> d.threshold([0.0, 0.25, 0.5, 1.0])
+    array([  3.,   2.,   2., -inf])
+    """
+
+    values: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def from_sample(cls, sample: Any, weight: Any = None, *, name: str = "sample") -> Distribution:
+        """Sort a sample (a column of finite numbers), with optional weights."""
+        values = to_numbers(sample, name)
+        if weight is None:
+            return cls(np.sort(values), np.broadcast_to(np.float64(1.0), values.shape))
+        weights = to_numbers(weight, f"{name}_weight")
+        check_lengths(**{name: values, f"{name}_weight": weights})
+        check_weights(weights, f"{name}_weight")
+        order = np.argsort(values)
+        return cls(values[order], weights[order])
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def cumulative(self) -> NDArray[np.float64]:
+        """Total weight up to and including each value (row by row within ties)."""
+        return np.cumsum(self.weights)
+
+    @property
+    def total(self) -> float:
+        """Total weight; 0 for an empty sample."""
+        return float(self.cumulative[-1]) if len(self) else 0.0
+
+    def weight_below(self, threshold: ArrayLike, *, inclusive: bool) -> NDArray[np.float64]:
+        """Weight of the values < threshold, or ≤ threshold if `inclusive`."""
+        cut = np.asarray(threshold, dtype=np.float64)
+        index = np.searchsorted(self.values, cut, side="right" if inclusive else "left")
+        below = np.take(self.cumulative, np.maximum(index, 1) - 1)
+        return np.where(index > 0, below, 0.0)
+
+    def survival(self, threshold: ArrayLike) -> NDArray[np.float64]:
+        """P(S > threshold): the share selected by a cut at `threshold`. NaN if empty."""
+        if self.total == 0.0:
+            return np.full(np.shape(threshold), np.nan)
+        below = self.weight_below(threshold, inclusive=True)
+        return np.asarray((self.total - below) / self.total)
+
+    def threshold(self, rate: ArrayLike) -> NDArray[np.float64]:
+        """F⁻¹(1 − rate) = inf{t : P(S > t) ≤ rate}, −∞ for rate 1. NaN if empty."""
+        rate = check_rates(rate)
+        if self.total == 0.0:
+            return np.full(rate.shape, np.nan)
+        need = self.total * (1.0 - rate - RATE_TOLERANCE)
+        index = np.searchsorted(self.cumulative, need, side="left")
+        found = np.take(self.values, np.minimum(index, len(self) - 1))
+        return np.where(need <= 0.0, -np.inf, found)

@@ -1,0 +1,150 @@
+"""Labels as people write them (strings, numbers, booleans) become small integer codes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["cross", "default_order", "encode", "label_text"]
+
+_TABLE_LIMIT = 1 << 16  # integers spread over less than this are coded by a look-up table
+_SCAN_LIMIT = 64  # text with more labels than this is coded by sorting
+
+
+def encode(array: NDArray[Any], name: str) -> tuple[NDArray[np.intp], list[Hashable]]:
+    """Codes 0..L−1 and the L distinct labels, in default order; a missing value is refused.
+
+    >>> encode(np.array(["b", "a", "b"]), "group")
+    (array([1, 0, 1]), ['a', 'b'])
+    """
+    kind = array.dtype.kind
+    if array.size == 0:
+        return np.zeros(0, dtype=np.intp), []
+    if kind == "b":
+        array, kind = array.view(np.uint8), "b"
+    if kind in "biu":
+        low, high = int(array.min()), int(array.max())
+        if high - low < _TABLE_LIMIT:
+            codes, values = _encode_small_integers(array, low, high)
+            return codes, [bool(v) for v in values] if kind == "b" else values
+    if kind in "fcmM":
+        missing = np.flatnonzero(array != array)  # NaN and NaT differ from themselves
+        if missing.size:
+            raise _missing(name, int(missing[0]))
+    if kind == "O":
+        return _encode_objects(array, name)
+    if kind in "US":
+        coded = _encode_by_scan(array)
+        if coded is not None:
+            return coded
+    labels, codes = np.unique(array, return_inverse=True)
+    return codes.reshape(-1), labels.tolist()
+
+
+def default_order(labels: Iterable[Hashable]) -> list[Hashable]:
+    """Sorted labels; labels that do not compare are sorted by type, then by text."""
+    labels = list(labels)
+    try:
+        return sorted(labels)  # type: ignore[type-var]
+    except TypeError:
+        return sorted(labels, key=lambda label: (type(label).__name__, str(label)))
+
+
+def cross(
+    columns: list[tuple[NDArray[np.intp], list[Hashable]]],
+) -> tuple[NDArray[np.intp], list[Hashable]]:
+    """Codes of the intersections of several coded columns; the labels are tuples.
+
+    Only combinations that occur get a code.
+    """
+    if len(columns) == 1:
+        return columns[0]
+    codes = np.zeros(len(columns[0][0]), dtype=np.int64)
+    for column, labels in columns:
+        codes = codes * len(labels) + column
+    present, inverse = np.unique(codes, return_inverse=True)
+    crossed: list[Hashable] = []
+    for code in present.tolist():
+        parts: list[Hashable] = []
+        for _, labels in reversed(columns):
+            code, position = divmod(code, len(labels))
+            parts.append(labels[position])
+        crossed.append(tuple(reversed(parts)))
+    return inverse.reshape(-1), crossed
+
+
+def label_text(label: Hashable) -> str:
+    """How a label is shown: an intersection reads 'Female, Black'."""
+    return ", ".join(str(part) for part in label) if isinstance(label, tuple) else str(label)
+
+
+def _missing(name: str, row: int) -> ValueError:
+    return ValueError(
+        f"{name} is missing at row {row}; give it a value (for instance 'unknown') "
+        "or drop such rows."
+    )
+
+
+def _encode_small_integers(
+    array: NDArray[Any], low: int, high: int
+) -> tuple[NDArray[np.intp], list[Hashable]]:
+    # Shift in the smallest unsigned type that holds the spread: cheap for tens of millions of rows.
+    shifted = np.subtract(array, low, dtype=array.dtype).astype(
+        np.uint8 if high - low < 256 else np.uint16
+    )
+    present = np.flatnonzero(np.bincount(shifted, minlength=high - low + 1))
+    table = np.zeros(high - low + 1, dtype=np.intp)
+    table[present] = np.arange(len(present))
+    return table[shifted], list((present + low).tolist())
+
+
+def _encode_by_scan(array: NDArray[Any]) -> tuple[NDArray[np.intp], list[Hashable]] | None:
+    """Compare with each label in turn: for few labels, faster than sorting text."""
+    labels = np.unique(array[:1000])
+    matched = 0
+    while True:
+        if len(labels) > _SCAN_LIMIT:
+            return None
+        codes = np.full(len(array), -1, dtype=np.intp)
+        for code, label in enumerate(labels):
+            codes[array == label] = code
+        unmatched = codes < 0
+        if not unmatched.any():
+            return codes, labels.tolist()
+        matched += 1
+        if matched > 1:  # labels keep turning up late: give the rest to the sort
+            return None
+        labels = np.unique(np.concatenate([labels, np.unique(array[unmatched])]))
+
+
+def _encode_objects(array: NDArray[Any], name: str) -> tuple[NDArray[np.intp], list[Hashable]]:
+    seen: dict[Hashable, int] = {}
+    codes = np.empty(len(array), dtype=np.intp)
+    for row, value in enumerate(array.tolist()):
+        try:
+            code = seen.get(value)
+        except TypeError:
+            raise ValueError(
+                f"{name} holds a value that cannot be a label at row {row}: {value!r}."
+            ) from None
+        if code is None:
+            if _is_missing(value):
+                raise _missing(name, row)
+            code = seen[value] = len(seen)
+        codes[row] = code
+    labels = default_order(seen)
+    rank = np.empty(len(labels), dtype=np.intp)
+    for position, label in enumerate(labels):
+        rank[seen[label]] = position
+    return rank[codes], [
+        label.item() if isinstance(label, np.generic) else label for label in labels
+    ]
+
+
+def _is_missing(value: object) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and value != value

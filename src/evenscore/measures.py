@@ -1,0 +1,187 @@
+"""What an audit measures: AUCs between cells, elementary gaps, ROC gaps; exact with ties, weights.
+
+Everything here is a function of `GroupedScores`, in O(n) once that is built (a sort).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenscore.curves import CurveDifference, RocCurve
+from evenscore.distributions import Distribution, check_rates
+from evenscore.scores import CLASSES, ClassName, GroupedScores
+
+__all__ = [
+    "ELEMENTARY",
+    "AucMatrix",
+    "auc",
+    "auc_matrix",
+    "elementary_gaps",
+    "four_cells",
+    "roc_curve",
+    "roc_gap",
+    "roc_gap_curve",
+]
+
+Floats = NDArray[np.float64]
+
+_BLOCK = 1 << 17  # entries of the dense (cells × levels) block: it stays in the cache
+
+
+def auc(reference: Distribution, target: Distribution) -> float:
+    """AUC_{h,g} = P(S_g > S_h) + ½ P(S_g = S_h); NaN if a sample is empty."""
+    return RocCurve(reference, target).area
+
+
+# ---------------------------------------------------------------------- the AUC matrix
+
+
+@dataclass(frozen=True, eq=False)
+class AucMatrix:
+    """AUCs between all 2K cells: `values[i, j]` is the AUC of reference cell i and target cell j.
+
+    values + valuesᵀ = 1, the diagonal is ½, and an empty cell has NaN. `pair_weights[i, j]` is the
+    share of pairs (negative of group i, positive of group j) among all pairs of a negative and a
+    positive: they weight the block `values[:K, K:]` into the overall AUC.
+    """
+
+    ordered_pairs: Floats
+    cell_weights: Floats
+    cells: tuple[str, ...]
+
+    @cached_property
+    def values(self) -> Floats:
+        """The 2K × 2K matrix."""
+        totals = self.cell_weights.reshape(-1)
+        products = np.outer(totals, totals)
+        values = np.full_like(products, np.nan)
+        np.divide(self.ordered_pairs, products, out=values, where=products > 0)
+        return values
+
+    @property
+    def pair_weights(self) -> Floats:
+        """Share of each (negative's group, positive's group) among the pairs; adds up to one."""
+        products = np.outer(*self.cell_weights)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(products / products.sum())
+
+    @property
+    def overall(self) -> float:
+        """AUC of all negatives against all positives; NaN if a class is empty."""
+        k = self.cell_weights.shape[1]
+        negatives, positives = self.cell_weights.sum(axis=1)
+        if negatives == 0 or positives == 0:
+            return np.nan
+        return float(self.ordered_pairs[:k, k:].sum() / (negatives * positives))
+
+
+def auc_matrix(scores: GroupedScores) -> AucMatrix:
+    """All AUCs between cells in one pass over the sorted table.
+
+    M[i, j] = Σ over levels v of w_j(v) · (W_i(up to v) − ½ w_i(v)). Levels are taken a block at a
+    time as a dense (cells × levels) array: the pass is a cumulative sum and a matrix product.
+    Without weights every intermediate number is an integer or a half: the result is exact.
+
+    >>> s = GroupedScores.from_arrays([0, 1, 0, 1], [1, 2, 2, 3], sensitive_features=list("aabb"))
+    >>> auc_matrix(s).values[:2, 2:]
+    array([[1. , 1. ],
+           [0.5, 1. ]])
+    """
+    n_cells = scores.n_cells
+    pairs = np.zeros((n_cells, n_cells))
+    carried = np.zeros((n_cells, 1))
+    # Rows are distinct in (score, cell): a level of L rows has L cells at most.
+    step = max(_BLOCK // max(n_cells, 1), n_cells, 1)
+    start, n_rows = 0, len(scores)
+    while start < n_rows:
+        stop = min(start + step, n_rows)
+        # A block must not end inside a level.
+        ahead = scores.score[stop : stop + n_cells]
+        stop += int(np.searchsorted(ahead, scores.score[stop - 1], side="right"))
+        level = scores.score[start:stop]
+        new = level[1:] != level[:-1]
+        tied = not new.all()
+        column = np.concatenate(([0], np.cumsum(new))) if tied else np.arange(stop - start)
+        dense = np.zeros((n_cells, int(column[-1]) + 1))
+        dense[scores.cell[start:stop], column] = scores.weight[start:stop]
+        below = np.cumsum(dense, axis=1)
+        below += carried
+        carried = below[:, -1:].copy()
+        pairs += below @ dense.T
+        if tied:  # otherwise a level has one cell, and the product below is diagonal
+            pairs -= 0.5 * (dense @ dense.T)
+        start = stop
+    np.fill_diagonal(pairs, 0.5 * scores.cell_weights.reshape(-1) ** 2)
+    names = tuple(scores.cell_name(c) for c in range(n_cells))
+    return AucMatrix(pairs, scores.cell_weights, names)
+
+
+# ---------------------------------------------------------------------- elementary gaps
+
+
+def _elementary() -> Floats:
+    """The five elementary gaps as coefficients of the 4 × 4 AUC matrix of (H⁰, H¹, G⁰, G¹)."""
+    h0, h1, g0, g1 = range(4)
+    terms = [
+        [(+1, h0, h1), (-1, h0, h0)],  # C1 = AUC(H0, H1) − ½
+        [(+1, g0, g0), (-1, g0, g1)],  # C2 = ½ − AUC(G0, G1)
+        [(+1, h0, g0), (-1, h0, g1)],  # C3 = AUC(H0, G0) − AUC(H0, G1)
+        [(+1, h0, g1), (-1, h1, g0)],  # C4 = AUC(H0, G1) − AUC(H1, G0)
+        [(+1, h1, g0), (-1, h1, g1)],  # C5 = AUC(H1, G0) − AUC(H1, G1)
+    ]
+    coefficients = np.zeros((5, 4, 4))
+    for row, parts in enumerate(terms):
+        for sign, i, j in parts:
+            coefficients[row, i, j] += sign
+    coefficients.flags.writeable = False
+    return coefficients
+
+
+ELEMENTARY = _elementary()
+
+
+def four_cells(n_groups: int, first: int, second: int) -> NDArray[np.intp]:
+    """Positions of (H^first, H^second, G^first, G^second) among the 2K cells."""
+    return np.array([first, second, n_groups + first, n_groups + second])
+
+
+def elementary_gaps(matrix: AucMatrix, first: int = 0, second: int = 1) -> Floats:
+    """C1..C5 of two groups, from the AUC matrix (spec of the paper's Section 3.1)."""
+    cells = four_cells(matrix.cell_weights.shape[1], first, second)
+    return np.asarray(np.tensordot(ELEMENTARY, matrix.values[np.ix_(cells, cells)], axes=2))
+
+
+# ---------------------------------------------------------------------- ROC curves and gaps
+
+
+def roc_curve(scores: GroupedScores, reference: Floats, target: Floats) -> RocCurve:
+    """ROC curve between two mixtures of the cells, given by their 2K proportions."""
+    return RocCurve(scores.mixture(reference), scores.mixture(target))
+
+
+def _within_class(scores: GroupedScores, on: ClassName, first: int, second: int) -> RocCurve:
+    offset = CLASSES.index(on) * scores.n_groups
+    cells = scores.cell_distributions
+    return RocCurve(cells[offset + first], cells[offset + second])
+
+
+def roc_gap(
+    scores: GroupedScores, on: ClassName, rates: ArrayLike, first: int = 0, second: int = 1
+) -> Floats:
+    """Δ_{F,a} = ROC_{F⁰,F¹}(a) − a at the given rates, F the negatives or the positives.
+
+    Positive: at the cut that keeps a share a of the first group, more of the second is kept.
+    """
+    rates = check_rates(rates)
+    return _within_class(scores, on, first, second).evaluate(rates) - rates
+
+
+def roc_gap_curve(
+    scores: GroupedScores, on: ClassName, first: int = 0, second: int = 1
+) -> CurveDifference:
+    """Δ_{F,a} as a function of a: its supremum and mean over any interval are exact."""
+    return _within_class(scores, on, first, second).gap()
