@@ -93,10 +93,11 @@ class Distribution:
 
     def survival(self, threshold: ArrayLike) -> NDArray[np.float64]:
         """P(S > threshold): the share selected by a cut at `threshold`. NaN if empty."""
+        cut = np.asarray(threshold, dtype=np.float64)
         if self.total == 0.0:
-            return np.full(np.shape(threshold), np.nan)
-        below = self.weight_below(threshold, inclusive=True)
-        return np.asarray((self.total - below) / self.total)
+            return np.full(cut.shape, np.nan)
+        share = (self.total - self.weight_below(cut, inclusive=True)) / self.total
+        return np.where(np.isnan(cut), np.nan, share)
 
     def threshold(self, rate: ArrayLike) -> NDArray[np.float64]:
         """F⁻¹(1 − rate) = inf{t : P(S > t) ≤ rate}, −∞ for rate 1. NaN if empty."""

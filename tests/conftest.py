@@ -1,0 +1,54 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from reference import Rows
+
+from evenscore.scores import GroupedScores
+
+settings.register_profile("evenscore", deadline=None, max_examples=60, derandomize=True)
+settings.load_profile("evenscore")
+
+
+def draw(seed, n=120, n_groups=2, levels=10, weights=None, shift=0.3):
+    """Random rows with every cell filled: ties if `levels`, weights 'integer', 'real' or None."""
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.repeat([0, 1], n_groups), rng.integers(0, 2, n)])
+    group = np.concatenate([np.tile(np.arange(n_groups), 2), rng.integers(0, n_groups, n)])
+    score = rng.normal(size=len(y)) + 0.8 * y + shift * group * (1 - 0.5 * y)
+    if levels:
+        score = np.clip(np.round(score * levels / 5), -levels, levels) / 4
+    weight = None
+    if weights == "integer":
+        weight = rng.integers(1, 5, len(y)).astype(float)
+    elif weights == "real":
+        weight = rng.gamma(2.0, size=len(y))
+    return y, score, group, weight
+
+
+CASES = [
+    pytest.param(dict(n_groups=k, levels=levels, weights=w), id=f"K{k}-{levels or 'cont'}-{w}")
+    for k in (2, 5)
+    for levels in (None, 10, 1)
+    for w in (None, "integer", "real")
+]
+
+
+@pytest.fixture(params=CASES)
+def sample(request):
+    """(rows for the naive reference, GroupedScores) of the same observations."""
+    y, score, group, weight = draw(7, **request.param)
+    grouped = GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
+    return Rows(y, score.tolist(), group, weight), grouped
+
+
+@pytest.fixture(scope="session")
+def compas_folder():
+    """The folder with the COMPAS files, or a skip: they may not be distributed."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("EVENSCORE_DATA", beside))
+    if not (folder / "compas").is_dir() and not list(folder.glob("compas*.csv")):
+        pytest.skip("the COMPAS files are not here: set EVENSCORE_DATA to their folder")
+    return folder

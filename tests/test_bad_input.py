@@ -1,0 +1,192 @@
+"""Every kind of bad input gets one clear sentence that says what is wrong and where."""
+
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from evenscore import GroupedScores, metrics
+
+GOOD = dict(
+    y_true=[0, 1, 0, 1, 0, 1],
+    y_score=[0.1, 0.6, 0.3, 0.8, 0.4, 0.5],
+    sensitive_features=["a", "a", "b", "b", "a", "b"],
+)
+
+CASES = {
+    "NaN score": (dict(y_score=[0.1, np.nan, 0.3, 0.8, 0.4, 0.5]), "y_score is NaN at row 1"),
+    "several NaN": (
+        dict(y_score=[0.1, np.nan, 0.3, np.nan, 0.4, 0.5]),
+        r"y_score is NaN at row 1 \(2 such rows in all\)",
+    ),
+    "infinite score": (
+        dict(y_score=[0.1, 0.2, 0.3, np.inf, 0.4, 0.5]),
+        "y_score is infinite at row 3",
+    ),
+    "both infinities": (
+        dict(y_score=[0.1, -np.inf, 0.3, np.inf, 0.4, 0.5]),
+        "y_score is infinite at row 1",
+    ),
+    "missing score": (
+        dict(y_score=[0.1, None, 0.3, 0.8, 0.4, 0.5]),
+        "y_score is NaN at row 1|row 1 is None",
+    ),
+    "missing polars score": (
+        dict(y_score=pl.Series([0.1, None, 0.3, 0.8, 0.4, 0.5])),
+        "y_score is NaN at row 1",
+    ),
+    "missing nullable score": (
+        dict(y_score=pd.Series([1, None, 3, 8, 4, 5], dtype="Int64")),
+        "y_score .* row 1|y_score is NaN at row 1",
+    ),
+    "text score": (
+        dict(y_score=["0.1", "high", "0.3", "0.8", "0.4", "0.5"]),
+        "y_score must hold numbers",
+    ),
+    "mixed score": (
+        dict(y_score=[0.1, "high", 0.3, 0.8, 0.4, 0.5]),
+        "y_score must hold numbers, but row 1 is 'high'",
+    ),
+    "complex score": (dict(y_score=np.array([1j] * 6)), "y_score must hold numbers"),
+    "two columns of scores": (dict(y_score=np.zeros((6, 2))), r"one column, but it is of shape"),
+    "huge integers": (dict(y_score=[2**60 + i for i in range(6)]), r"beyond 2\^53"),
+    "score is a number": (dict(y_score=0.5), "y_score must be a column of values, not float"),
+    "ragged score": (dict(y_score=[[1], [1, 2], [3], [4], [5], [6]]), "y_score"),
+    "masked score": (
+        dict(y_score=np.ma.masked_less(np.arange(6.0), 1)),
+        "y_score has masked values",
+    ),
+    "short score": (
+        dict(y_score=[0.1, 0.2]),
+        "differ in length: y_true has 6 rows, y_score has 2 rows, sensitive_features has 6 rows",
+    ),
+    "short weights": (dict(sample_weight=[1, 2]), "sample_weight has 2 rows"),
+    "short groups": (dict(sensitive_features=["a", "b"]), "sensitive_features has 2 rows"),
+    "only positives": (dict(y_true=[1] * 6), "no negatives at all"),
+    "only negatives": (dict(y_true=[0] * 6), "no positives at all"),
+    "three labels": (
+        dict(y_true=[0, 1, 2, 1, 0, 1]),
+        r"two labels, but it has 3 of them \(0, 1, 2\)",
+    ),
+    "text labels": (
+        dict(y_true=["no", "yes"] * 3),
+        "has the labels 'no' and 'yes': say which is positive with pos_label",
+    ),
+    "labels 1 and 2": (dict(y_true=[1, 2] * 3), "say which is positive"),
+    "unknown positive": (
+        dict(y_true=["no", "yes"] * 3, pos_label="Yes"),
+        "pos_label 'Yes' is not a label of y_true, which has 'no' and 'yes'",
+    ),
+    "missing label": (dict(y_true=[0, 1, None, 1, 0, 1]), "y_true is missing at row 2"),
+    "NaN label": (dict(y_true=[0, 1, np.nan, 1, 0, 1]), "y_true is missing at row 2"),
+    "one group": (dict(sensitive_features=["a"] * 6), "two groups, but there is only 'a'"),
+    "missing group": (
+        dict(sensitive_features=["a", None, "b", "b", "a", "b"]),
+        "sensitive_features is missing at row 1; give it a value",
+    ),
+    "missing pandas group": (
+        dict(sensitive_features=pd.Series(["a", None, "b", "b", "a", "b"])),
+        "sensitive_features is missing at row 1",
+    ),
+    "missing category": (
+        dict(sensitive_features=pd.Categorical(["a", None, "b", "b", "a", "b"])),
+        "sensitive_features is missing at row 1",
+    ),
+    "missing in one of two columns": (
+        dict(sensitive_features={"sex": list("ababab"), "age": [1, 1, 2, None, 2, 1]}),
+        "sensitive_features is missing at row 3",
+    ),
+    "unhashable group": (
+        dict(sensitive_features=np.array([{}, "b", "b", "b", "a", "a"], dtype=object)),
+        "cannot be a label at row 0",
+    ),
+    "empty cell": (
+        dict(y_true=[0, 0, 0, 1, 0, 1]),
+        "There are no positives of a, so gaps of that group are undefined",
+    ),
+    "empty cell with <script>": (
+        dict(
+            y_true=[0, 0, 0, 1, 0, 1],
+            sensitive_features=["<script>", "<script>", "b", "b", "b", "b"],
+        ),
+        "no positives of <script>",
+    ),
+    "group order too short": (
+        dict(group_order=["a"]),
+        "has the group 'b', which group_order does not name",
+    ),
+    "group order repeats": (dict(group_order=["a", "a", "b"]), "names a group twice"),
+    "negative weight": (
+        dict(sample_weight=[1, 1, -2, 1, 1, 1]),
+        r"sample_weight is negative at row 2 \(-2\)",
+    ),
+    "NaN weight": (dict(sample_weight=[1, 1, np.nan, 1, 1, 1]), "sample_weight is NaN at row 2"),
+    "infinite weight": (dict(sample_weight=[1, 1, np.inf, 1, 1, 1]), "sample_weight is infinite"),
+    "huge weight": (dict(sample_weight=[1, 1, 1e200, 1, 1, 1]), "leave the range of double"),
+    "tiny weight": (dict(sample_weight=[1, 1, 1e-200, 1, 1, 1]), "leave the range of double"),
+    "zero weights": (dict(sample_weight=[0] * 6), "no negatives at all"),
+    "weights empty a cell": (dict(sample_weight=[1, 0, 1, 1, 1, 1]), "no positives of a"),
+    "nothing": (dict(y_true=[], y_score=[], sensitive_features=[]), "there is none"),
+    "unknown constraint": (dict(constraint="fairness"), "no AUC constraint named 'fairness'"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_one_clear_sentence(case):
+    changes, message = CASES[case]
+    with pytest.raises(ValueError, match=message) as caught:
+        metrics.auc_gap(**{**GOOD, **changes})
+    told = str(caught.value)
+    assert "\n" not in told
+    assert told.endswith(".")
+    assert len(told) < 300
+
+
+@pytest.mark.parametrize(
+    ("changes", "same"),
+    [
+        (dict(y_score=[Decimal("0.1"), 0.6, 0.3, 0.8, 0.4, 0.5]), {}),
+        (dict(y_score=np.array(GOOD["y_score"], dtype=object)), {}),
+        (dict(y_score=np.array(GOOD["y_score"])[::-1][::-1]), {}),
+        (dict(y_score=np.array(GOOD["y_score"], dtype=">f8")), {}),
+        (dict(sample_weight=[7e100] * 6), {}),
+        (dict(sample_weight=[1e-100] * 6), {}),
+        (dict(y_score=[1e308 * v for v in GOOD["y_score"]]), {}),
+        (dict(y_score=[5e-324 * round(10 * v) for v in GOOD["y_score"]]), {}),
+    ],
+    ids=["decimal", "object", "strided", "big-endian", "heavy", "light", "huge", "subnormal"],
+)
+def test_odd_but_good_input_changes_nothing(changes, same):
+    found = metrics.auc_gap(**{**GOOD, **changes})
+    assert found == pytest.approx(metrics.auc_gap(**{**GOOD, **same}))
+
+
+def test_input_is_left_alone():
+    y, s, g = np.array([0, 1, 0, 1]), np.array([3.0, 1.0, 2.0, -0.0]), np.array(list("abba"))
+    w = np.array([1.0, 2.0, 3.0, 4.0])
+    copies = [a.copy() for a in (y, s, g, w)]
+    metrics.auc_gap(y, s, sensitive_features=g, sample_weight=w)
+    for array, copy in zip((y, s, g, w), copies, strict=True):
+        np.testing.assert_array_equal(array, copy)
+        assert array.flags.writeable
+
+
+def test_samples_of_auc():
+    with pytest.raises(ValueError, match="target is empty"):
+        metrics.auc([1.0], [])
+    with pytest.raises(ValueError, match="reference is NaN at row 0"):
+        metrics.auc([np.nan], [1.0])
+    with pytest.raises(ValueError, match="reference has 2 rows, reference_weight has 1 rows"):
+        metrics.auc([1.0, 2.0], [1.0], reference_weight=[1.0])
+
+
+def test_tables():
+    table = {"score": [1, 2], "label": [0, 1], "group": ["a", "b"], "n": [1, -1]}
+    with pytest.raises(ValueError, match="no column 'scores'; its columns are 'score', 'label'"):
+        GroupedScores.from_table(table, score="scores")
+    with pytest.raises(ValueError, match="n is negative at row 1"):
+        GroupedScores.from_table(table, count="n")
+    with pytest.raises(ValueError, match="differ in length"):
+        GroupedScores.from_table({**table, "label": [0, 1, 1]})

@@ -1,0 +1,116 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from conftest import draw
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import Rows
+
+from evenscore import GroupedScores, fair_thresholds, rates_at
+
+NAMES = ("fpr", "fnr", "selection_rate", "error_rate")
+
+
+def make(y, score, group, weight=None):
+    return GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
+
+
+def test_rates_at_any_threshold(sample):
+    rows, scores = sample
+    cuts = [-1e9, *np.quantile(rows.score, [0.1, 0.5, 0.9]), 0.3, 1e9]
+    found = rates_at(scores, cuts)
+    for i, cut in enumerate(cuts):
+        for k, group in enumerate(scores.groups):
+            expected = rows.rates(cut, group)
+            for name in NAMES:
+                assert found.rate(name)[i, k] == pytest.approx(expected[name], abs=1e-13)
+
+
+def test_precision_of_nobody_is_nan():
+    scores = make([0, 1, 0, 1], [1, 2, 2, 3], ["a", "a", "b", "b"])
+    rates = rates_at(scores, [1.5, 10.0])
+    np.testing.assert_array_equal(rates.precision, [[1.0, 0.5], [np.nan, np.nan]])
+
+
+def test_the_rates_of_an_empty_cell_are_nan():
+    rates = rates_at(make([0, 1, 0], [1, 2, 2], ["a", "a", "b"]), 1.5)
+    assert rates.fnr.tolist()[0][0] == 0.0
+    assert np.isnan(rates.fnr[0, 1])
+    assert rates.fpr.tolist() == [[0.0, 1.0]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(
+    seed=st.integers(0, 10**6),
+    levels=st.sampled_from([None, 10]),
+    weights=st.sampled_from([None, "integer"]),
+    tolerance=st.sampled_from([0.0, 0.05, 0.2]),
+)
+def test_fair_thresholds_by_trying_them_all(name, seed, levels, weights, tolerance):
+    y, score, group, weight = draw(seed, n=25, levels=levels, weights=weights)
+    rows, scores = Rows(y, score, group, weight), make(y, score, group, weight)
+    fair = fair_thresholds(scores, name, tolerance=tolerance)
+    values = np.unique(score)
+
+    def gap(cut):
+        return rows.rates(cut, 0)[name] - rows.rates(cut, 1)[name]
+
+    # A cut at each score and one between each two: all classifiers that differ, and then some.
+    between = (values[:-1] + values[1:]) / 2
+    for cut in (*values[:-1], *between):
+        assert fair.contains(cut) == (abs(gap(cut)) <= tolerance + 1e-12), cut
+    for trivial in (values[0] - 1, values[-1], values[-1] + 1):
+        assert not fair.contains(trivial)
+    jumps = {
+        float(after)
+        for before, after in pairwise(values[:-1])
+        if gap(before) * gap(after) < 0
+        and min(abs(gap(before)), abs(gap(after))) > tolerance + 1e-12
+    }
+    assert set(fair.low[fair.jump].tolist()) == jumps
+    assert np.all(np.diff(fair.low) >= 0)
+    assert np.all(fair.high[~fair.jump] > fair.low[~fair.jump])
+
+
+def test_more_than_two_groups():
+    y, score, group, _ = draw(3, n=300, n_groups=3, levels=None)
+    scores = make(y, score, group)
+    fair = fair_thresholds(scores, "fpr", tolerance=0.1)
+    for cut in np.linspace(-2, 3, 101):
+        rates = rates_at(scores, cut).fpr[0]
+        assert fair.contains(cut) == (rates.max() - rates.min() <= 0.1)
+    assert not fair.jump.any()
+    pair = fair_thresholds(scores, "fpr", (0, 2), tolerance=0.1)
+    assert pair.contains(fair.low).all()
+
+
+def test_proposition_two_fpr_parity_is_where_the_curves_meet():
+    """ROC(H0, G) and ROC(H1, G) meet at a threshold where the FPRs are equal."""
+    scores = make(*draw(21, n=400, levels=None, shift=0.0))
+    fair = fair_thresholds(scores, "fpr")
+    cells = scores.cell_distributions
+    for low, high in zip(fair.low, fair.high, strict=True):
+        below, above = (cells[0].survival(t) - cells[1].survival(t) for t in (low - 1e-9, low))
+        assert above == 0 or below * above <= 0 or low == high
+
+
+def test_bad_requests():
+    scores = make([0, 1, 0, 1], [1, 2, 2, 3], ["a", "a", "b", "b"])
+    with pytest.raises(ValueError, match="no rate 'tpr'"):
+        fair_thresholds(scores, "tpr")
+    with pytest.raises(ValueError, match="no group 'c'; the groups are 'a', 'b'"):
+        fair_thresholds(scores, "fpr", ("a", "c"))
+    with pytest.raises(ValueError, match="two groups or more"):
+        fair_thresholds(scores, "fpr", ("a",))
+    with pytest.raises(ValueError, match="tolerance"):
+        fair_thresholds(scores, "fpr", tolerance=-1)
+    with pytest.raises(ValueError, match="none of them NaN"):
+        rates_at(scores, np.nan)
+    empty = make([0, 1, 0], [1, 2, 2], ["a", "a", "b"])
+    with pytest.raises(ValueError, match="fnr of group 'b' is undefined"):
+        fair_thresholds(empty, "fnr")
+
+
+def test_constant_scores_have_no_cut_in_between():
+    assert len(fair_thresholds(make([0, 1, 0, 1], [2] * 4, ["a", "a", "b", "b"]), "fpr")) == 0
