@@ -10,10 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from evenscore.distributions import check_rates
+from evenscore.scores import ClassName
 
 if TYPE_CHECKING:
     from evenscore.constraints import AucConstraint
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 RandomState = int | np.random.Generator | None
-Class = Literal["negatives", "positives"]
 
 # Halving any interval of scores this often leaves less than one unit in the last place.
 _HALVINGS = 64
@@ -153,7 +155,9 @@ class ScoreLaw(ABC):
         coefficients = constraint.coefficients(self.cell_weights, first, second)
         return float(np.sum(coefficients * self.auc_matrix()))
 
-    def roc_gap(self, on: Class, rate: ArrayLike, first: int = 0, second: int = 1) -> FloatArray:
+    def roc_gap(
+        self, on: ClassName, rate: ArrayLike, first: int = 0, second: int = 1
+    ) -> FloatArray:
         """Delta_{F,rate} = ROC_{F_first, F_second}(rate) - rate, F the negatives or the positives.
 
         Positive where the second group scores higher.
@@ -165,7 +169,7 @@ class ScoreLaw(ABC):
         if on not in ("negatives", "positives"):
             raise ValueError(f'on must be "negatives" or "positives", not {on!r}.')
         within = self.negatives if on == "negatives" else self.positives
-        rate = checked_probabilities("rate", rate)
+        rate = check_rates(rate)
         return np.asarray(self.roc_curve(within(first), within(second))(rate) - rate)
 
     # -- samples and discretisation -------------------------------------------------------------
@@ -246,7 +250,7 @@ class LawRocCurve:
 
     def threshold(self, rate: ArrayLike) -> FloatArray:
         """h^-1(1 - rate): the score above which lies a share `rate` of the reference."""
-        rate = checked_probabilities("rate", rate)
+        rate = check_rates(rate)
         return self.law.mixture_quantile(self.reference, 1.0 - rate)
 
     @property
@@ -299,7 +303,7 @@ class ContinuousLaw(ScoreLaw):
         [-inf, 1.0]
         """
         mixture = self._mixture(mixture)
-        u = checked_probabilities("u", u)
+        u = check_rates(u, "u")
         ends = self.support[mixture > 0]
         lowest, highest = ends[:, 0].min(), ends[:, 1].max()
         low, high = np.full(u.shape, lowest), np.full(u.shape, highest)
@@ -324,14 +328,6 @@ def _graded_gauss_legendre() -> tuple[FloatArray, FloatArray]:
     graded = tail**5 * (126 + tail * (-420 + tail * (540 + tail * (-315 + tail * 70))))
     nodes = np.where(v <= 0.5, graded, 1 - graded)
     return nodes, weights * 630 * (v * (1 - v)) ** 4
-
-
-def checked_probabilities(name: str, values: ArrayLike) -> FloatArray:
-    """The values as floats, refused unless all lie in [0, 1]."""
-    array = np.asarray(values, dtype=float)
-    if not np.all((array >= 0) & (array <= 1)):
-        raise ValueError(f"{name} must lie in [0, 1].")
-    return array
 
 
 def checked_size(n: int) -> int:

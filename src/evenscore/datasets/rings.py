@@ -9,8 +9,9 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenscore.datasets.laws import Class, FloatArray, IntArray, RandomState, checked_size
+from evenscore.datasets.laws import FloatArray, IntArray, RandomState, checked_size
 from evenscore.datasets.planar import PlanarLaw
+from evenscore.scores import ClassName
 
 Uniform = Literal["area", "radius"]
 
@@ -53,7 +54,7 @@ class RingsLaw(PlanarLaw):
     def roc_fair(
         cls,
         rate: float = 3 / 4,
-        on: Class = "negatives",
+        on: ClassName = "negatives",
         q1: float = 1 / 2,
         uniform: Uniform = "area",
     ) -> RingsLaw:

@@ -8,7 +8,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenscore.datasets.laws import FloatArray, ScoreLaw, checked_probabilities
+from evenscore.datasets.laws import FloatArray, ScoreLaw
+from evenscore.distributions import check_rates
 
 # 1 - rate and a cumulative sum of probabilities may differ by rounding where they are equal; at a
 # jump of the inverse that would select the wrong side, so levels this close count as equal.
@@ -77,7 +78,7 @@ class TabulatedLaw(ScoreLaw):
         """The mixture's c.d.f. at the positions, u snapped to it, the first index with F >= u."""
         levels = self._mixture(mixture) @ self._cumulative
         levels[-1] = 1.0
-        u = checked_probabilities("u", u)
+        u = check_rates(u, "u")
         # Never more than u/2: a positive level stays positive and its quantile finite.
         slack = np.minimum(_SAME_LEVEL, u / 2)
         index = np.searchsorted(levels, u - slack, side="left")
