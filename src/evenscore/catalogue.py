@@ -28,8 +28,8 @@ class Population:
     classes: Literal["negatives", "positives", "both"]
     whose: Literal["everyone", "own group", "other group", "reference group"]
 
-    def proportions(self, cell_weights: Floats, own: int, other: int) -> Floats:
-        """The 2K proportions for the group `own` compared with `other`; NaN if nobody is in it.
+    def masses(self, cell_weights: Floats, own: int, other: int) -> Floats:
+        """Weight of each of the 2K cells in it, for the group `own` compared with `other`.
 
         The reference group is the first one in the order of the groups.
         """
@@ -38,13 +38,7 @@ class Population:
         columns = {"own group": own, "other group": other, "reference group": 0}
         column = columns.get(self.whose, slice(None))
         masses[rows, column] = cell_weights[rows, column]
-        total = masses.sum()
-        return masses.reshape(-1) / total if total > 0 else np.full(masses.size, np.nan)
-
-    def mass(self, cell_weights: Floats, own: int, other: int) -> float:
-        """Total weight of the population."""
-        proportions = self.proportions(cell_weights, own, other)
-        return float(cell_weights.reshape(-1)[proportions > 0].sum())
+        return masses.reshape(-1)
 
 
 _H = Population("negatives", "everyone")
@@ -72,23 +66,18 @@ class Notion:
     source: str
 
     def statistic(self, cell_weights: Floats, own: int, other: int) -> Floats:
-        """Coefficients, over the 2K × 2K AUC matrix, of the statistic of group `own`."""
-        masses = [
-            reference.mass(cell_weights, own, other) * target.mass(cell_weights, own, other)
-            for reference, target in self.pairs
+        """Coefficients, over the 2K × 2K AUC matrix, of the statistic of group `own`.
+
+        They are the shares of the pairs of cells among all pairs of people that are compared; NaN
+        if there is no such pair.
+        """
+        people = [
+            np.outer(*(side.masses(cell_weights, own, other) for side in pair))
+            for pair in self.pairs
         ]
-        total = sum(masses)
-        size = cell_weights.size
-        if total == 0:
-            return np.full((size, size), np.nan)
-        coefficients = np.zeros((size, size))
-        for mass, (reference, target) in zip(masses, self.pairs, strict=True):
-            if mass > 0:
-                coefficients += (mass / total) * np.outer(
-                    reference.proportions(cell_weights, own, other),
-                    target.proportions(cell_weights, own, other),
-                )
-        return coefficients
+        compared = np.sum(people, axis=0)
+        total = compared.sum()
+        return np.asarray(compared / total) if total > 0 else np.full_like(compared, np.nan)
 
     def sides(self, cell_weights: Floats, first: int, second: int) -> tuple[Floats, Floats]:
         """The two statistics whose difference is the gap."""
@@ -101,11 +90,12 @@ class Notion:
         """(reference, target) of the two AUCs compared, as proportions of the cells."""
         if len(self.pairs) > 1:
             raise ValueError(f"{self.name} averages several AUCs: it has no pair of curves.")
-        reference, target = self.pairs[0]
-        return [
-            (reference.proportions(cell_weights, *pair), target.proportions(cell_weights, *pair))
-            for pair in ((first, second), (second, first))
-        ]
+        found = []
+        for pair in ((first, second), (second, first)):
+            reference, target = (side.masses(cell_weights, *pair) for side in self.pairs[0])
+            with np.errstate(invalid="ignore"):  # nobody: NaN
+                found.append((reference / reference.sum(), target / target.sum()))
+        return found
 
     def say(self, group: str, other: str) -> str:
         """What the statistic of `group` is the probability of."""
