@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from evenscore import GroupedScores, metrics
+from evenscore import GroupedScores, fair_thresholds, metrics, rates_at
 
 GOOD = dict(
     y_true=[0, 1, 0, 1, 0, 1],
@@ -44,6 +44,14 @@ CASES = {
     "text score": (
         dict(y_score=["0.1", "high", "0.3", "0.8", "0.4", "0.5"]),
         "y_score must hold numbers",
+    ),
+    "pandas text score": (
+        dict(y_score=pd.Series(["0.1", "0.2", "0.3", "0.8", "0.4", "0.5"])),
+        "y_score must hold numbers",
+    ),
+    "huge object integers": (
+        dict(y_score=[2**64 + i for i in range(6)]),
+        r"y_score holds an integer beyond 2\^53 at row 0",
     ),
     "mixed score": (
         dict(y_score=[0.1, "high", 0.3, 0.8, 0.4, 0.5]),
@@ -84,7 +92,7 @@ CASES = {
     "one group": (dict(sensitive_features=["a"] * 6), "two groups, but there is only 'a'"),
     "missing group": (
         dict(sensitive_features=["a", None, "b", "b", "a", "b"]),
-        "sensitive_features is missing at row 1; give it a value",
+        "sensitive_features is missing at row 1; fill or drop such rows first",
     ),
     "missing pandas group": (
         dict(sensitive_features=pd.Series(["a", None, "b", "b", "a", "b"])),
@@ -96,7 +104,35 @@ CASES = {
     ),
     "missing in one of two columns": (
         dict(sensitive_features={"sex": list("ababab"), "age": [1, 1, 2, None, 2, 1]}),
-        "sensitive_features is missing at row 3",
+        r"sensitive_features\['age'\] is missing at row 3",
+    ),
+    "missing text of NumPy's own type": (
+        dict(
+            sensitive_features=np.array(
+                ["a", np.nan, "b", "b", "a", "b"], dtype=np.dtypes.StringDType(na_object=np.nan)
+            )
+        ),
+        "sensitive_features is missing at row 1",
+    ),
+    "missing date": (
+        dict(sensitive_features=np.array([np.datetime64("NaT"), *"abbab"], dtype=object)),
+        "sensitive_features is missing at row 0",
+    ),
+    "missing decimal": (
+        dict(sensitive_features=[Decimal("NaN"), *"abbab"]),
+        "sensitive_features is missing at row 0",
+    ),
+    "masked groups": (
+        dict(sensitive_features=np.ma.masked_array([[1, 2]] * 6, mask=[[0, 0]] * 5 + [[0, 1]])),
+        "sensitive_features has masked values",
+    ),
+    "two columns of one name": (
+        dict(sensitive_features=pd.DataFrame([[1, 2]] * 6, columns=["a", "a"])),
+        "sensitive_features cannot be read as a data frame",
+    ),
+    "a short column of two": (
+        dict(sensitive_features={"sex": list("ababab"), "age": [1, 2]}),
+        r"sensitive_features\['age'\] has 2 rows",
     ),
     "unhashable group": (
         dict(sensitive_features=np.array([{}, "b", "b", "b", "a", "a"], dtype=object)),
@@ -115,7 +151,17 @@ CASES = {
     ),
     "group order too short": (
         dict(group_order=["a"]),
-        "has the group 'b', which group_order does not name",
+        "There is a group 'b', which group_order does not name",
+    ),
+    "group order is text": (dict(group_order="ab"), "group_order must be a list"),
+    "group order is a number": (dict(group_order=3), "group_order must be a list"),
+    "one text label": (
+        dict(y_true=["yes"] * 6),
+        "y_true has the label 'yes': say which is positive",
+    ),
+    "mistyped positive of one class": (
+        dict(y_true=["yes"] * 6, pos_label="Yes"),
+        "is pos_label right",
     ),
     "group order repeats": (dict(group_order=["a", "a", "b"]), "names a group twice"),
     "negative weight": (
@@ -188,5 +234,54 @@ def test_tables():
         GroupedScores.from_table(table, score="scores")
     with pytest.raises(ValueError, match="n is negative at row 1"):
         GroupedScores.from_table(table, count="n")
-    with pytest.raises(ValueError, match="differ in length"):
+    with pytest.raises(ValueError, match="differ in length: score has 2 rows, label has 3 rows"):
         GroupedScores.from_table({**table, "label": [0, 1, 1]})
+    with pytest.raises(ValueError, match="n has 1 rows"):
+        GroupedScores.from_table({**table, "n": [1]}, weight="n")
+    with pytest.raises(ValueError, match=r"n must hold whole numbers, but row 1 is 0\.5"):
+        GroupedScores.from_table({**table, "n": [1, 0.5]}, count="n")
+    with pytest.raises(ValueError, match="n is 0 at row 1, where the weight is positive"):
+        GroupedScores.from_table({**table, "n": [1, 0], "w": [1, 1]}, count="n", weight="w")
+    with pytest.raises(ValueError, match="at least one column"):
+        GroupedScores.from_table(table, group=[])
+    for not_a_table in ([1, 2], None, np.zeros((2, 2)), pl.LazyFrame(table)):
+        with pytest.raises(ValueError, match="table must be a data frame or a mapping"):
+            GroupedScores.from_table(not_a_table)
+    with pytest.raises(TypeError, match="Expected a GroupedScores, not DataFrame"):
+        GroupedScores.from_table(table).merge(pd.DataFrame(table))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        dict(interval=(0.1, 0.2, 0.3)),
+        dict(interval=0.3),
+        dict(interval="x"),
+        dict(rate="x"),
+        dict(rate=2),
+        dict(rate=0.5, summary="max"),
+        dict(rate=0.5, on="women"),
+    ],
+)
+def test_roc_gap_arguments(arguments):
+    with pytest.raises(ValueError, match="must|is two numbers") as caught:
+        metrics.roc_gap(**GOOD, **arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_thresholds_arguments():
+    scores = GroupedScores.from_arrays(**GOOD)
+    with pytest.raises(ValueError, match="thresholds must be a number or several, not 'x'"):
+        rates_at(scores, "x")
+    with pytest.raises(ValueError, match="groups must be a list"):
+        fair_thresholds(scores, "fpr", "ab")
+    with pytest.raises(TypeError, match="Expected a GroupedScores"):
+        fair_thresholds([1, 2], "fpr")
+    with pytest.raises(ValueError, match="tolerance must be"):
+        fair_thresholds(scores, "fpr", tolerance="x")
+
+
+def test_an_empty_table_has_no_prevalence():
+    scores = GroupedScores.from_arrays([], [], sensitive_features=[])
+    assert np.isnan(scores.prevalence)
+    assert scores.merge(GroupedScores.from_arrays(**GOOD)).prevalence == 0.5

@@ -26,5 +26,9 @@ def test_demo_audits_an_unfair_score():
     )
 
 
+def test_version():
+    assert run("--version").startswith("evenscore 0.")
+
+
 def test_help():
     assert "demo" in run("--help")

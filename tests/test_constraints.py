@@ -138,6 +138,12 @@ def test_mixtures_are_checked():
         AucConstraint.from_mixtures([2, -1, 0, 0], [0, 0, 1, 0], *good)
     with pytest.raises(ValueError, match="no AUC constraint named 'bsnp'; there are intra_group"):
         AucConstraint.named("bsnp")
+    with pytest.raises(ValueError, match="no AUC constraint named"):
+        AucConstraint.named(["bnsp"])
+    with pytest.raises(TypeError, match="Expected a GroupedScores, not list"):
+        AucConstraint.named("bnsp").gaps([1, 2])
+    with pytest.raises(ValueError, match="alpha must be a number or several"):
+        AucConstraint.from_mixtures("x", *good, [1, 0, 0, 0])
     with pytest.raises(ValueError, match="five finite numbers"):
         AucConstraint.from_gap_weights([1, 2])
     with pytest.raises(ValueError, match="depend on the data"):
@@ -173,6 +179,40 @@ def test_an_empty_cell_gives_nan_with_the_reason_and_no_group_disappears():
     assert not any(np.isnan(gap.value) for gap in AucConstraint.named("bpsn").gaps(scores))
     roc = RocConstraint(on="both", rates=(0.25,)).gaps(scores)
     assert [gap.reason is None for gap in roc] == [True, True, True, True, False, False]
+
+
+def test_the_reason_names_only_the_cells_that_are_needed():
+    y, score, group, _ = draw(4)
+    keep = (y == group) | (group == 2)  # no negatives of 1, no positives of 0
+    scores = make(y[keep], score[keep], group[keep])
+
+    def reason(name):
+        [gap] = AucConstraint.named(name).gaps(scores)
+        return gap.reason
+
+    assert reason("bnsp") == "bnsp is undefined: there are no positives of 0"
+    assert reason("bpsn") == "bpsn is undefined: there are no negatives of 1"
+    assert reason("intra_group").endswith("no negatives of 1 and no positives of 0")
+    assert reason("pair_error") is None
+    roc = RocConstraint(on="both", rates=(0.5,)).gaps(scores)
+    assert [gap.reason for gap in roc] == [
+        "roc_gap(negatives) is undefined: there are no negatives of 1",
+        "roc_gap(positives) is undefined: there are no positives of 0",
+    ]
+
+
+def test_many_groups_are_not_slow():
+    import time
+
+    y, score, group, _ = draw(1, n=20_000, n_groups=100, levels=None)
+    scores = make(y, score, group)
+    matrix = auc_matrix(scores)
+    start = time.perf_counter()
+    gaps = [
+        gap for name in constraint_names() for gap in AucConstraint.named(name).gaps(scores, matrix)
+    ]
+    assert len(gaps) == 8 * 4950
+    assert time.perf_counter() - start < 5.0
 
 
 def test_worst_names_the_pair():
@@ -211,7 +251,11 @@ def test_roc_constraint_gaps(sample):
 
 def test_interval_is_cut_into_rates():
     assert RocConstraint(interval=(0.1, 0.3), n_rates=3).rates == (0.1, 0.2, 0.3)
-    assert RocConstraint(interval=(0.1, 0.3)).rates == (0.1, 0.3)
+    assert len(RocConstraint(interval=(0.1, 0.3)).rates) == 9
+    assert RocConstraint(interval=(0.1, 0.11)).rates == (0.1, 0.11)
+    assert RocConstraint(interval=(0.1, 0.3), n_rates=3).name == (
+        "roc_gap(both; 3 rates from 0.1 to 0.3)"
+    )
     assert RocConstraint(rates=[0.25]).rates == (0.25,)
     assert RocConstraint(rates=0.25).rates == (0.25,)
 
@@ -227,8 +271,14 @@ def test_interval_is_cut_into_rates():
         (dict(on="women", rates=(0.5,)), "on must be"),
         (dict(rates=(0.5,), tolerance=-0.1), "tolerance must be"),
         (dict(rates=(0.5,), interval=(0.1, 0.2)), "either rates or an interval"),
-        (dict(interval=(0.4, 0.2)), "0 < low < high < 1"),
+        (dict(interval=(0.4, 0.2)), "0 ≤ low < high ≤ 1"),
+        (dict(interval=0.4), "An interval of rates is two numbers"),
+        (dict(interval=(0.1, 0.2, 0.3)), "An interval of rates is two numbers"),
+        (dict(interval=(0.0, 0.2)), "strictly between 0 and 1"),
         (dict(interval=(0.1, 0.2), n_rates=1), "n_rates ≥ 2"),
+        (dict(interval=(0.1, 0.2), n_rates=2.9), "whole n_rates"),
+        (dict(rates="x"), "rates must be a number or several, not 'x'"),
+        (dict(rates=(0.5,), tolerance="x"), "tolerance must be"),
         (dict(rates=(0.5,), n_rates=3), "give interval as well"),
     ],
 )

@@ -107,9 +107,41 @@ def test_gap_over_an_interval(h, g, low, width):
     assert d.mean_absolute == pytest.approx(np.abs(values).mean(), abs=2e-4)
     assert abs(d.supremum[0]) == pytest.approx(np.abs(values).max(), abs=1e-4)
     value, rate = d.supremum
-    assert low <= rate <= high
+    assert low - 1e-12 <= rate <= high + 1e-12
     near = [c.evaluate(min(max(rate + e, 0), 1)) - rate for e in (-1e-9, 0, 1e-9)]
     assert min(abs(v - value) for v in near) < 1e-6
+
+
+@given(levels, levels, st.integers(0, 11), st.integers(1, 12))
+def test_supremum_over_a_closed_interval_includes_its_ends(h, g, low, width):
+    """Ends on the steps of the curve: the values there count, the one reached by a jump too."""
+    low, high = low / 12, min(1.0, (low + width) / 12)
+    c = curve(h, g)
+    d = c.gap().restrict(low, high)
+    rates = np.unique(np.concatenate([[low, high], np.arange(13) / 12, c.vertices[0]]))
+    rates = rates[(rates >= low) & (rates <= high)]
+    values = c.evaluate(rates) - rates
+    assert abs(d.supremum[0]) >= np.abs(values).max() - 1e-12
+    # And nothing else: every limit value is one of evaluate, or its limit from the left.
+    before = c.evaluate(np.maximum(rates - 1e-9, 0.0)) - rates
+    limits = np.abs(np.concatenate([values, before[rates > low]]))
+    assert abs(d.supremum[0]) <= limits.max() + 1e-8
+
+
+def test_interval_ends_that_are_an_ulp_off_a_step():
+    h, g = np.arange(10.0), [0.5]
+    c = curve(h, g)
+    assert c.gap().restrict(0.3 * 3, 0.95).supremum[0] == pytest.approx(0.1)
+    assert c.gap().restrict(0.9, 0.95).supremum[0] == pytest.approx(0.1)
+
+
+def test_heavy_ties_with_fractional_weights_stay_on_their_steps():
+    s, t = np.repeat(np.arange(10.0), 10_000), np.arange(10) + 0.5
+    tenths = np.full(len(s), 0.1)
+    assert curve(s, t, tenths).evaluate(0.6) == curve(s, t).evaluate(0.6) == 0.7
+    c = curve([1, 2, 3, 4], [2, 3, 5], [1, 0, 1, 1], [1, 0, 1])
+    assert len(c.reference) == 3
+    assert np.isfinite(c.gap().restrict(0.1, 0.9).area)
 
 
 def test_crossings_by_hand():
@@ -117,12 +149,15 @@ def test_crossings_by_hand():
     d = CurveDifference(np.array([0, 0.5, 1]), np.array([1.0, 1.0]), np.array([-1.0, 0.5]))
     assert d.crossings.tolist() == [0.25, 0.5]
     assert d.area == pytest.approx(0.25 + 0.375)
-    zero = CurveDifference(np.array([0, 0.4, 0.6, 1]), np.array([1.0, 0, 0]), np.array([0.0, 0, 1]))
-    assert zero.crossings.tolist() == [0.4, 0.6]
+    rest = CurveDifference(np.array([0, 0.4, 0.6, 1]), np.array([1.0, 0, 0]), np.array([0.0, 0, 1]))
+    assert rest.crossings.size == 0
+    through = CurveDifference(rest.edges, rest.start, np.array([0.0, 0.0, -1.0]))
+    assert through.crossings.tolist() == [0.6]
     touch = CurveDifference(np.array([0, 0.5, 1]), np.array([1.0, 0.0]), np.array([0.0, -1.0]))
     assert touch.crossings.tolist() == [0.5]
     kiss = CurveDifference(np.array([0, 0.5, 1]), np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     assert kiss.crossings.size == 0
+    assert curve([1, 2, 3, 4], [1, 2, 3, 4]).gap().crossings.size == 0
 
 
 def test_equal_curves_do_not_differ():
@@ -148,5 +183,6 @@ def test_rates_outside_the_unit_interval_are_refused():
         for bad in (-0.1, 1.1, np.nan):
             with pytest.raises(ValueError, match="between 0 and 1"):
                 call(bad)
-    with pytest.raises(ValueError, match="0 ≤ low < high ≤ 1"):
-        c.gap().restrict(0.5, 0.5)
+    for bad in ((0.5, 0.5), (0.5, 0.2), (-0.1, 0.5), (0.5, 1.1)):
+        with pytest.raises(ValueError, match="0 ≤ low < high ≤ 1"):
+            c.gap().restrict(*bad)

@@ -71,6 +71,14 @@ def test_the_worst_pair_of_many_groups():
     assert metrics.roc_gap(*args, **kwargs, on="both", rate=0.3) == max(roc, key=abs)
 
 
+def test_supremum_includes_the_upper_end():
+    score = np.r_[np.repeat(np.arange(1, 11), 10), np.repeat([9, 10], [90, 10]), 1, 1]
+    y, group = np.r_[np.zeros(200, int), 1, 1], np.r_[np.repeat(["a", "b"], 100), ["a", "b"]]
+    at = metrics.roc_gap(y, score, sensitive_features=group, rate=0.2)
+    over = metrics.roc_gap(y, score, sensitive_features=group, interval=(0.05, 0.2))
+    assert at == over == pytest.approx(0.8)
+
+
 def test_roc_gap_over_an_interval():
     args, kwargs = arguments(3, n=400)
     grid = np.linspace(0.1, 0.4, 2001)

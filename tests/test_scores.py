@@ -157,6 +157,40 @@ def test_intersections(kind):
     assert scores.cell_name(0) == "negatives of f, 20"
 
 
+def test_many_columns_do_not_overflow():
+    columns = {"a": [0, 0, 1, 1], **{f"c{j}": [0, 1, 0, 1] for j in range(64)}}
+    scores = GroupedScores.from_arrays([0, 1, 0, 1], range(4), sensitive_features=columns)
+    assert scores.n_groups == 4
+    assert all(len(group) == 65 for group in scores.groups)
+
+
+def test_a_list_of_series_is_a_list_of_columns():
+    frame = pd.DataFrame({"sex": list("fmfm"), "age": [1, 1, 2, 2]})
+    one = GroupedScores.from_arrays(
+        [0, 1, 0, 1], range(4), sensitive_features=[frame.sex, frame.age]
+    )
+    two = GroupedScores.from_arrays([0, 1, 0, 1], range(4), sensitive_features=frame)
+    assert_same(one, two)
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, lambda d: pd.DataFrame(d).convert_dtypes()])
+def test_frames_with_numbers_for_names(library):
+    frame = library({0: list("aabb"), 1: list("xyxy"), 2: [0, 1, 0, 1], 3: [1.0, 2, 2, 3]})
+    scores = GroupedScores.from_arrays(frame[[2]], frame[3], sensitive_features=frame[[0]])
+    assert scores.groups == ("a", "b")
+    both = GroupedScores.from_table(frame, score=3, label=2, group=[0, 1])
+    assert both.groups == (("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"))
+    assert_same(GroupedScores.from_table(frame, score=3, label=2, group=0), scores)
+
+
+@pytest.mark.parametrize("dtype", [">i4", ">i2", "<i8", "u1", ">f4", "f2"])
+def test_integers_and_floats_of_any_kind(dtype):
+    y, group = np.array([0, 1, 0, 1], dtype=dtype), np.array([5, 5, 7, 7], dtype=dtype)
+    scores = GroupedScores.from_arrays(y, np.arange(4, dtype=dtype), sensitive_features=group)
+    assert scores.groups == (5, 7)
+    np.testing.assert_array_equal(scores.cell_weights, 1.0)
+
+
 def test_labels_and_their_positive():
     score, group = [1, 2, 3, 4], ["a", "b", "a", "b"]
 
@@ -224,6 +258,20 @@ def test_aggregated_table_defaults():
     np.testing.assert_array_equal(both.weight_squared, [16, 0.5, 3])
 
 
+def test_columns_may_be_called_anything():
+    table = {"score": [0.1, 0.2], "label": [0, 1], "count": ["a", "b"], "weight": [1, 2]}
+    scores = GroupedScores.from_table(table, group="count", count="weight")
+    assert scores.groups == ("a", "b")
+
+
+def test_round_trip_keeps_the_order_of_groups_and_the_empty_ones():
+    scores = GroupedScores.from_arrays(
+        [0, 1], [1, 2], sensitive_features=["b", "a"], group_order=["b", "a", "c"]
+    )
+    again = GroupedScores.from_table(scores.to_table(), group_order=scores.groups)
+    assert_same(again, scores)
+
+
 def test_table_is_read_only():
     scores = GroupedScores.from_arrays([0, 1], [1, 2], sensitive_features=["a", "b"])
     with pytest.raises(ValueError, match="read-only"):
@@ -246,7 +294,6 @@ def test_repr_is_short():
         np.array(["late"] * 1500 + ["new", "newer", "late"]),
         np.array([f"label {i % 200}" for i in range(3000)]),
         np.array([b"x", b"y", b"x"]),
-        np.array(["2020-01-02", "2019-01-01"], dtype="datetime64[D]"),
     ],
     ids=lambda v: f"{v.dtype}-{len(v)}",
 )
@@ -255,3 +302,10 @@ def test_encoding_finds_sorted_labels(values):
     expected, inverse = np.unique(values, return_inverse=True)
     assert labels == expected.tolist()
     np.testing.assert_array_equal(codes, inverse)
+
+
+def test_dates_are_shown_as_text():
+    days = np.array(["2020-01-02", "2019-01-01", "2020-01-02"], dtype="datetime64[ns]")
+    codes, labels = encode(days, "column")
+    assert labels == ["2019-01-01T00:00:00.000000000", "2020-01-02T00:00:00.000000000"]
+    assert codes.tolist() == [1, 0, 1]

@@ -10,7 +10,7 @@ from evenscore.scores import GroupedScores
 from evenscore.thresholds import fair_thresholds, rates_at
 
 if TYPE_CHECKING:
-    from evenscore import datasets
+    from evenscore import datasets, inference
 
 __version__ = "0.1.0"
 
@@ -22,15 +22,23 @@ __all__ = [
     "constraint_names",
     "datasets",
     "fair_thresholds",
+    "inference",
     "metrics",
     "rates_at",
 ]
 
 
+_LAZY = ("datasets", "inference")
+
+
 def __getattr__(name: str) -> Any:
-    """Import on first use what an audit does not need."""
-    if name == "datasets":
+    """Import on first use what not every audit needs."""
+    if name in _LAZY:
         from importlib import import_module
 
-        return import_module("evenscore.datasets")
+        return import_module(f"evenscore.{name}")
     raise AttributeError(f"module 'evenscore' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

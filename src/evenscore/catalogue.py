@@ -31,14 +31,15 @@ class Population:
     def masses(self, cell_weights: Floats, own: int, other: int) -> Floats:
         """Weight of each of the 2K cells in it, for the group `own` compared with `other`.
 
-        The reference group is the first one in the order of the groups.
+        The reference group is the first one in the order of the groups. `cell_weights` has shape
+        (…, 2, K): one table of weights, or many.
         """
         masses = np.zeros_like(cell_weights)
         rows = slice(None) if self.classes == "both" else CLASSES.index(self.classes)
         columns = {"own group": own, "other group": other, "reference group": 0}
         column = columns.get(self.whose, slice(None))
-        masses[rows, column] = cell_weights[rows, column]
-        return masses.reshape(-1)
+        masses[..., rows, column] = cell_weights[..., rows, column]
+        return masses.reshape(*cell_weights.shape[:-2], -1)
 
 
 _H = Population("negatives", "everyone")
@@ -71,13 +72,30 @@ class Notion:
         They are the shares of the pairs of cells among all pairs of people that are compared; NaN
         if there is no such pair.
         """
-        people = [
-            np.outer(*(side.masses(cell_weights, own, other) for side in pair))
-            for pair in self.pairs
-        ]
-        compared = np.sum(people, axis=0)
-        total = compared.sum()
-        return np.asarray(compared / total) if total > 0 else np.full_like(compared, np.nan)
+        compared: Floats | float = 0.0
+        for reference, target in self.pairs:
+            below, above = (side.masses(cell_weights, own, other) for side in (reference, target))
+            compared = compared + below[..., :, None] * above[..., None, :]
+        total = np.sum(compared, axis=(-2, -1), keepdims=True)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(compared / total)
+
+    @property
+    def compares_others(self) -> bool:
+        """Whether the statistic of a group depends on the group it is compared with."""
+        return any(side.whose == "other group" for pair in self.pairs for side in pair)
+
+    def value(self, cell_weights: Floats, aucs: Floats, own: int, other: int) -> float:
+        """The statistic of group `own`: the sum of `statistic` ∘ aucs, without making the matrix.
+
+        NaN if nobody is compared; `aucs` has 0 in the place of NaN for empty cells.
+        """
+        won = total = 0.0
+        for reference, target in self.pairs:
+            below, above = (side.masses(cell_weights, own, other) for side in (reference, target))
+            won += float(below @ aucs @ above)
+            total += float(below.sum() * above.sum())
+        return won / total if total > 0 else np.nan
 
     def sides(self, cell_weights: Floats, first: int, second: int) -> tuple[Floats, Floats]:
         """The two statistics whose difference is the gap."""

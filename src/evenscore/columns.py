@@ -6,21 +6,21 @@ neither a list nor a NumPy array.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["check_lengths", "to_array", "to_columns", "to_numbers"]
+__all__ = ["check_lengths", "column_reader", "to_array", "to_columns", "to_numbers"]
+
+_EXACT = 2**53  # integers beyond are not all doubles
 
 
 def to_array(values: Any, name: str) -> NDArray[Any]:
     """One column as a one-dimensional array; `name` is what error messages call it."""
     if isinstance(values, np.ndarray):
-        array = np.asarray(values)  # drops subclasses such as masked arrays' views
-        if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-            raise ValueError(f"{name} has masked values; fill or drop them first.")
+        array = _unmasked(values, name)
     elif isinstance(values, list | tuple | range):
         array = _from_sequence(values, name)
     else:
@@ -33,24 +33,37 @@ def to_array(values: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def to_columns(values: Any, name: str) -> list[NDArray[Any]]:
-    """One or several columns: a vector, a 2-D array, a data frame or a mapping of columns."""
+def to_columns(values: Any, name: str) -> dict[str, NDArray[Any]]:
+    """One or several columns, by what error messages call them.
+
+    Several are a 2-D array, a data frame, a mapping of columns, a list of rows (lists or tuples) or
+    a list of columns (arrays or series).
+    """
     if isinstance(values, Mapping):
-        return [to_array(column, f"{name}[{key!r}]") for key, column in values.items()]
-    if isinstance(values, np.ndarray) and values.ndim == 2:
-        return [values[:, j] for j in range(values.shape[1])]
-    if isinstance(values, list | tuple) and len(values) > 0 and isinstance(values[0], list | tuple):
+        found = {f"{name}[{key!r}]": column for key, column in values.items()}
+    elif isinstance(values, np.ndarray):
+        if values.ndim != 2:
+            return {name: to_array(values, name)}
+        array = _unmasked(values, name)
+        found = {f"{name}[:, {j}]": array[:, j] for j in range(array.shape[1])}
+    elif isinstance(values, list | tuple) and values and isinstance(values[0], list | tuple):
         lengths = {len(row) if isinstance(row, list | tuple) else 1 for row in values}
         if len(lengths) > 1:
             raise ValueError(f"{name} has rows of different lengths: {sorted(lengths)}.")
-        return [_from_sequence(list(column), name) for column in zip(*values, strict=True)]
-    if not isinstance(values, np.ndarray | list | tuple | range):
-        import narwhals as nw
-
-        frame = nw.from_native(values, pass_through=True, eager_only=True, allow_series=True)
-        if isinstance(frame, nw.DataFrame):
-            return [to_array(frame[key], f"{name}[{key!r}]") for key in frame.columns]
-    return [to_array(values, name)]
+        rows = zip(*values, strict=True)
+        found = {f"{name}[:, {j}]": list(column) for j, column in enumerate(rows)}
+    elif isinstance(values, list | tuple) and values and all(_is_column(v) for v in values):
+        found = {f"{name}[{j}]": column for j, column in enumerate(values)}
+    elif isinstance(values, list | tuple | range):
+        found = {name: values}
+    else:
+        frame = _as_frame(values, name)
+        found = {name: values}
+        if frame is not None:
+            found = {f"{name}[{c.name!r}]": c.to_numpy() for c in frame.iter_columns()}
+    if not found:
+        raise ValueError(f"{name} has no column.")
+    return {label: to_array(column, label) for label, column in found.items()}
 
 
 def to_numbers(values: Any, name: str) -> NDArray[np.float64]:
@@ -78,13 +91,44 @@ def to_numbers(values: Any, name: str) -> NDArray[np.float64]:
     return numbers
 
 
-def check_lengths(**columns: NDArray[Any]) -> int:
-    """The common length of the columns, or one sentence that names those that differ."""
+def check_lengths(columns: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse columns that differ in length, with one sentence that names them."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{name} has {n} rows" for name, n in lengths.items())
         raise ValueError(f"The columns differ in length: {told}.")
-    return next(iter(lengths.values()))
+
+
+def column_reader(table: Any) -> Callable[[Any], Any]:
+    """A function that fetches a column of a data frame or mapping by its name."""
+    if isinstance(table, Mapping):
+        columns = dict(table)
+    else:
+        frame = _as_frame(table, "table")
+        if frame is None:
+            raise ValueError(
+                f"table must be a data frame or a mapping of columns, not {type(table).__name__}."
+            )
+        columns = {column.name: column for column in frame.iter_columns()}
+
+    def column(name: Any) -> Any:
+        if name not in columns:
+            shown = ", ".join(repr(known) for known in list(columns)[:20])
+            raise ValueError(f"The table has no column {name!r}; its columns are {shown}.")
+        return columns[name]
+
+    return column
+
+
+def _unmasked(values: NDArray[Any], name: str) -> NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked values; fill or drop them first.")
+    return np.asarray(values)
+
+
+def _is_column(value: Any) -> bool:
+    """An array or series, as opposed to a label."""
+    return hasattr(value, "__len__") and hasattr(value, "dtype") and np.ndim(value) == 1
 
 
 def _from_sequence(values: Sequence[Any], name: str) -> NDArray[Any]:
@@ -99,16 +143,29 @@ def _from_sequence(values: Sequence[Any], name: str) -> NDArray[Any]:
     return array
 
 
+def _as_frame(values: Any, name: str) -> Any:
+    """A narwhals data frame, or None if it is not a data frame held in memory."""
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(values, pass_through=True, eager_only=True, allow_series=True)
+        return frame if isinstance(frame, nw.DataFrame) and frame.columns is not None else None
+    except nw.exceptions.NarwhalsError as error:
+        reason = str(error).splitlines()[0].rstrip(".: ")
+        raise ValueError(f"{name} cannot be read as a data frame: {reason}.") from None
+
+
 def _from_frame_library(values: Any, name: str) -> NDArray[Any]:
     import narwhals as nw
 
     column = nw.from_native(values, pass_through=True, eager_only=True, allow_series=True)
     if isinstance(column, nw.Series):
         return column.to_numpy()
-    if isinstance(column, nw.DataFrame):
-        if len(column.columns) != 1:
-            raise ValueError(f"{name} must be one column, but it has {len(column.columns)}.")
-        return column[column.columns[0]].to_numpy()
+    frame = _as_frame(values, name)
+    if frame is not None:
+        if len(frame.columns) != 1:
+            raise ValueError(f"{name} must be one column, but it has {len(frame.columns)}.")
+        return np.asarray(next(frame.iter_columns()).to_numpy())
     array = np.asarray(values)
     if array.ndim == 0:
         raise ValueError(f"{name} must be a column of values, not {type(values).__name__}.")
@@ -116,16 +173,21 @@ def _from_frame_library(values: Any, name: str) -> NDArray[Any]:
 
 
 def _numbers_from_objects(array: NDArray[Any], name: str) -> NDArray[np.float64]:
-    try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError):
-        for row, value in enumerate(array):
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                raise ValueError(f"{name} must hold numbers, but row {row} is {value!r}.") from None
-        raise
+    numbers = np.empty(len(array))
+    for row, value in enumerate(array):
+        if isinstance(value, int) and abs(value) > _EXACT:
+            raise ValueError(
+                f"{name} holds an integer beyond 2^53 at row {row}, which double precision would "
+                "confuse with others; rescale or rank them first."
+            )
+        try:
+            if isinstance(value, str | bytes):
+                raise TypeError
+            numbers[row] = np.nan if value is None else float(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} must hold numbers, but row {row} is {value!r}.") from None
+    return numbers
 
 
 def _beyond_doubles(array: NDArray[Any]) -> bool:
-    return int(array.max()) > 2**53 or int(array.min()) < -(2**53)
+    return int(array.max()) > _EXACT or int(array.min()) < -_EXACT

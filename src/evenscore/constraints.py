@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenscore.catalogue import CATALOGUE, Mixtures, Notion
 from evenscore.curves import RocCurve
+from evenscore.distributions import check_interval, to_floats
 from evenscore.labels import label_text
 from evenscore.measures import ELEMENTARY, AucMatrix, auc_matrix, four_cells, roc_curve, roc_gap
-from evenscore.scores import ClassName, GroupedScores, OneOrBoth, class_names
+from evenscore.scores import (
+    CLASSES,
+    ClassName,
+    GroupedScores,
+    OneOrBoth,
+    check_scores,
+    class_names,
+)
 
 __all__ = [
     "AucConstraint",
@@ -20,10 +29,13 @@ __all__ = [
     "Gap",
     "RocConstraint",
     "as_constraints",
+    "combine",
     "worst",
 ]
 
 Floats = NDArray[np.float64]
+
+_SPACING = 0.025  # of the rates in an interval, unless their number is given
 
 
 # ---------------------------------------------------------------------- other definitions
@@ -76,10 +88,11 @@ class _Combination:
 
 @dataclass(frozen=True)
 class Gap:
-    """The gap of one constraint between two groups, signed: what is said of `first` minus `second`.
+    """The gap of one constraint between two groups, signed.
 
-    `value` is NaN when it cannot be computed, and `reason` then says why. For a ROC gap, `on` and
-    `rate` are set.
+    An AUC gap is what is said of `first` minus what is said of `second`. A ROC gap, which has `on`
+    and `rate`, is the share of `second` above the cut minus that of `first`: positive where the
+    second group scores higher. `value` is NaN when it cannot be computed, and `reason` says why.
     """
 
     name: str
@@ -128,7 +141,7 @@ class AucConstraint:
     @classmethod
     def named(cls, name: str, *, tolerance: float | None = None) -> AucConstraint:
         """A constraint of the catalogue; `constraint_names()` lists them."""
-        if name not in CATALOGUE:
+        if not isinstance(name, str) or name not in CATALOGUE:
             raise ValueError(
                 f"There is no AUC constraint named {name!r}; there are {', '.join(CATALOGUE)}."
             )
@@ -163,7 +176,7 @@ class AucConstraint:
             "beta_prime": beta_prime,
         }
         for label, vector in given.items():
-            array = np.asarray(vector, dtype=np.float64)
+            array = to_floats(vector, label)
             if array.shape != (4,):
                 raise ValueError(f"{label} needs four proportions, of (H0, H1, G0, G1).")
             if not np.all(array >= 0.0) or abs(array.sum() - 1.0) > 1e-9:
@@ -187,14 +200,17 @@ class AucConstraint:
         cls, gap_weights: Sequence[float], *, name: str = "", tolerance: float | None = None
     ) -> AucConstraint:
         """ΓᵀC = 0 for any five weights Γ of the elementary gaps C₁..C₅."""
-        array = np.asarray(gap_weights, dtype=np.float64)
+        array = to_floats(gap_weights, "gap_weights")
         if array.shape != (5,) or not np.all(np.isfinite(array)):
             raise ValueError(f"gap_weights needs five finite numbers, not {gap_weights!r}.")
         told = name or "gap_weights(" + ", ".join(f"{weight:g}" for weight in array) + ")"
         return cls(told, _Combination(tuple(array.tolist())), tolerance)
 
     def coefficients(self, cell_weights: Floats, first: int, second: int) -> Floats:
-        """W, 2K × 2K, such that the gap of two groups is the sum of W ∘ AUC matrix."""
+        """W, 2K × 2K, such that the gap of two groups is the sum of W ∘ AUC matrix.
+
+        `cell_weights` may be many tables, (…, 2, K); proportions of the data give as many W.
+        """
         left, right = self.definition.sides(np.asarray(cell_weights), first, second)
         return np.asarray(left - right)
 
@@ -218,19 +234,32 @@ class AucConstraint:
 
     def gaps(self, scores: GroupedScores, matrix: AucMatrix | None = None) -> list[Gap]:
         """The gap of every pair of groups; `matrix` spares computing the AUC matrix again."""
+        check_scores(scores)
         matrix = auc_matrix(scores) if matrix is None else matrix
-        return [self._gap(scores, matrix, first, second) for first, second in scores.pairs()]
+        values = self._statistics(scores, matrix)
+        return [self._gap(scores, values, first, second) for first, second in scores.pairs()]
 
-    def _gap(self, scores: GroupedScores, matrix: AucMatrix, first: int, second: int) -> Gap:
+    def _statistics(self, scores: GroupedScores, matrix: AucMatrix) -> Callable[[int, int], float]:
+        """What is compared, as a function of (group, the other group)."""
+        definition, weights = self.definition, scores.cell_weights
+        if not isinstance(definition, Notion):
+            # Defined for an ordered pair: the left side for (i, j), the right one for (j, i).
+            def side(own: int, other: int) -> float:
+                left, right = definition.sides(weights, min(own, other), max(own, other))
+                return float(combine(left if own < other else right, matrix.values))
+
+            return side
+        aucs = np.nan_to_num(matrix.values)
+        if definition.compares_others:
+            return lambda own, other: definition.value(weights, aucs, own, other)
+        by_group = [definition.value(weights, aucs, k, k) for k in range(scores.n_groups)]
+        return lambda own, other: by_group[own]
+
+    def _gap(
+        self, scores: GroupedScores, values: Callable[[int, int], float], first: int, second: int
+    ) -> Gap:
         one, two = (label_text(scores.groups[position]) for position in (first, second))
-        left, right = (
-            _combine(side, matrix.values)
-            for side in self.definition.sides(scores.cell_weights, first, second)
-        )
-        value = left - right
-        reason = None
-        if np.isnan(value):
-            reason = _undefined(self.name, scores, (first, second))
+        left, right = values(first, second), values(second, first)
         if isinstance(self.definition, Notion):
             words = (
                 f"{self.definition.say(one, two)} in {left:.1%} of pairs; "
@@ -238,7 +267,41 @@ class AucConstraint:
             )
         else:
             words = f"{self.name}: {left:.3f} against {right:.3f} ({one}, {two})"
-        return Gap(self.name, one, two, value, words, reason)
+        reason = None
+        if np.isnan(left - right):
+            reason = _undefined(self.name, scores, self._missing_cells(scores, first, second))
+        return Gap(self.name, one, two, left - right, words, reason)
+
+    def _missing_cells(self, scores: GroupedScores, first: int, second: int) -> list[int]:
+        """The empty cells without which the gap of two groups cannot be computed."""
+        empty = np.flatnonzero(scores.cell_weights.reshape(-1) == 0)
+        filled = scores.cell_weights.copy().reshape(-1)
+        filled[empty] = 1.0
+        missing = []
+        for cell in empty.tolist():
+            weights = filled.copy()
+            weights[cell] = 0.0
+            sides = self.definition.sides(weights.reshape(2, -1), first, second)
+            coefficients = np.abs(sides[0]) + np.abs(sides[1])
+            used = coefficients.sum(axis=0) + coefficients.sum(axis=1)
+            if np.isnan(used[cell]) or used[cell] > 0:
+                missing.append(cell)
+        return missing or empty.tolist()
+
+    def curves_by_pair(self, scores: GroupedScores) -> Iterator[tuple[RocCurve, RocCurve]]:
+        """`curves` of every pair of groups, none of them made twice."""
+        check_scores(scores)
+        definition, made = self.definition, {}
+        shared = isinstance(definition, Notion) and not definition.compares_others
+        for pair in scores.pairs():
+            found = []
+            for group, other, side in zip(pair, reversed(pair), (0, 1), strict=True):
+                key = group if shared else (group, other)
+                if key not in made:
+                    mixtures = definition.mixtures(scores.cell_weights, *pair)
+                    made[key] = roc_curve(scores, *mixtures[side])
+                found.append(made[key])
+            yield found[0], found[1]
 
     def curves(
         self, scores: GroupedScores, first: int = 0, second: int = 1
@@ -254,20 +317,13 @@ class AucConstraint:
         return one, two
 
 
-def _combine(coefficients: Floats, aucs: Floats) -> float:
+def combine(coefficients: Floats, aucs: Floats) -> Floats:
     """Σ coefficients ∘ aucs, where a coefficient of zero ignores an empty cell's NaN."""
-    if np.isnan(coefficients).any():
-        return np.nan
-    used = coefficients != 0.0
-    return float(np.dot(coefficients[used], aucs[used]))
+    return np.asarray(np.where(coefficients == 0.0, 0.0, coefficients * aucs).sum(axis=(-2, -1)))
 
 
-def _undefined(name: str, scores: GroupedScores, pair: tuple[int, int]) -> str:
-    cells = four_cells(scores.n_groups, *pair)
-    empty = [
-        scores.cell_name(int(c)) for c in cells if scores.cell_weights.reshape(-1)[c] == 0
-    ] or scores.empty_cells()
-    return f"{name} is undefined: there are no {' and no '.join(empty)}"
+def _undefined(name: str, scores: GroupedScores, cells: list[int]) -> str:
+    return f"{name} is undefined: there are no {' and no '.join(map(scores.cell_name, cells))}"
 
 
 # ---------------------------------------------------------------------- ROC constraints
@@ -278,8 +334,12 @@ class RocConstraint:
     """Pointwise ROC constraint: Δ_{F,a} = ROC_{F⁰,F¹}(a) − a should vanish at the rates a.
 
     `on` is the class F whose two distributions are aligned ("negatives", "positives" or "both").
-    Say either `rates`, or an `interval` of rates cut into `n_rates` equally spaced ones (its ends
-    included). `tolerance`, if given, is the gap that a scorer may leave.
+    Say either `rates`, or an `interval` of rates with `n_rates` equally spaced ones in it, its ends
+    included (by default one every 0.025 at least). `tolerance`, if given, is the gap that a scorer
+    may leave.
+
+    The gap is signed: positive where the *second* group scores higher. The cut is made in the first
+    group (in the order of the groups), so exchanging the groups does more than flip the sign.
 
     >>> RocConstraint(on="negatives", interval=(0.1, 0.4), n_rates=4).rates
     (0.1, 0.2, 0.3, 0.4)
@@ -294,25 +354,23 @@ class RocConstraint:
     def __post_init__(self) -> None:
         class_names(self.on)
         _check_tolerance(self.tolerance)
-        rates = np.atleast_1d(np.asarray(self.rates, dtype=np.float64))
+        rates = np.atleast_1d(to_floats(self.rates, "rates"))
         if self.interval is None:
             if self.n_rates is not None:
                 raise ValueError("n_rates says how to cut an interval: give interval as well.")
         else:
-            low, high = (float(end) for end in self.interval)
-            n_rates = 2 if self.n_rates is None else int(self.n_rates)
-            if not 0.0 < low < high < 1.0:
-                raise ValueError(
-                    f"interval must be two rates with 0 < low < high < 1, not {self.interval!r}."
-                )
-            if n_rates < 2:
-                raise ValueError(f"An interval needs n_rates ≥ 2, its two ends, not {n_rates}.")
-            spaced = tuple(np.round(np.linspace(low, high, n_rates), 15).tolist())
+            low, high = check_interval(self.interval)
+            n_rates = self.n_rates
+            if n_rates is None:
+                n_rates = max(2, int(np.ceil((high - low) / _SPACING - 1e-9)) + 1)
+            if isinstance(n_rates, bool) or not isinstance(n_rates, Integral) or n_rates < 2:
+                raise ValueError(f"An interval needs a whole n_rates ≥ 2, not {n_rates!r}.")
+            spaced = tuple(np.round(np.linspace(low, high, int(n_rates)), 15).tolist())
             if rates.size and tuple(rates.tolist()) != spaced:
                 raise ValueError("Give either rates or an interval, not both.")
             rates = np.asarray(spaced)
             object.__setattr__(self, "interval", (low, high))
-            object.__setattr__(self, "n_rates", n_rates)
+            object.__setattr__(self, "n_rates", int(n_rates))
         if rates.size == 0:
             raise ValueError("A ROC constraint needs rates, for instance rates=(0.125, 0.25).")
         if rates.ndim != 1 or not np.all((rates > 0.0) & (rates < 1.0)):
@@ -327,11 +385,12 @@ class RocConstraint:
         if self.interval is None:
             told = ", ".join(f"{rate:.4g}" for rate in self.rates)
         else:
-            told = "{:.4g} to {:.4g}".format(*self.interval)
+            told = "{} rates from {:.4g} to {:.4g}".format(len(self.rates), *self.interval)
         return f"roc_gap({self.on}; {told})"
 
     def gaps(self, scores: GroupedScores) -> list[Gap]:
         """Δ for every class, pair of groups and rate."""
+        check_scores(scores)
         return [
             gap
             for on in class_names(self.on)
@@ -343,7 +402,10 @@ class RocConstraint:
         one, two = (label_text(scores.groups[position]) for position in (first, second))
         values = roc_gap(scores, on, self.rates, first, second)
         name = f"roc_gap({on})"
-        reason = _undefined(name, scores, (first, second)) if np.isnan(values).any() else None
+        offset = CLASSES.index(on) * scores.n_groups
+        cells = [offset + first, offset + second]
+        empty = [cell for cell in cells if scores.cell_weights.reshape(-1)[cell] == 0]
+        reason = _undefined(name, scores, empty) if empty else None
         return [
             Gap(
                 name,
@@ -385,5 +447,7 @@ def as_constraints(constraints: str | Constraint | Iterable[str | Constraint]) -
 
 
 def _check_tolerance(tolerance: float | None) -> None:
-    if tolerance is not None and not 0.0 <= tolerance < 1.0:
+    if tolerance is None:
+        return
+    if not isinstance(tolerance, Real) or not 0.0 <= tolerance < 1.0:
         raise ValueError(f"tolerance must be at least 0 and below 1, not {tolerance!r}.")

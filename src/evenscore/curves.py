@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenscore.distributions import RATE_TOLERANCE, Distribution, check_rates
+from evenscore.distributions import RATE_TOLERANCE, Distribution, check_interval, check_rates
 
 __all__ = ["CurveDifference", "RocCurve"]
 
@@ -142,12 +142,13 @@ class CurveDifference:
         return cls(edges, starts[0] - starts[1], ends[0] - ends[1])
 
     def restrict(self, low: float = 0.0, high: float = 1.0) -> CurveDifference:
-        """The same function on the rates from `low` to `high` only."""
-        if not 0.0 <= low < high <= 1.0:
-            raise ValueError(f"An interval of rates needs 0 ≤ low < high ≤ 1, not ({low}, {high}).")
-        if (low, high) == (0.0, 1.0):
-            return self
-        keep = (self.edges[1:] > low) & (self.edges[:-1] < high)
+        """The same function on the closed interval of rates from `low` to `high` only.
+
+        Functions of rates here are continuous from the right: what a jump at `high` leads to
+        belongs to the interval, as a last piece without length.
+        """
+        low, high = (self._snap(end) for end in check_interval((low, high)))
+        keep = (self.edges[1:] > low) & (self.edges[:-1] <= high)
         left, right = self.edges[:-1][keep], self.edges[1:][keep]
         start, end = self.start[keep], self.end[keep]
         slope = (end - start) / (right - left)
@@ -157,6 +158,11 @@ class CurveDifference:
             start + slope * (new_left - left),
             end - slope * (right - new_right),
         )
+
+    def _snap(self, rate: float) -> float:
+        """The edge that the rate is meant to be, if there is one."""
+        nearest = float(self.edges[np.argmin(np.abs(self.edges - rate))])
+        return nearest if abs(nearest - rate) <= RATE_TOLERANCE else rate
 
     @property
     def signed_area(self) -> float:
@@ -188,21 +194,22 @@ class CurveDifference:
 
     @property
     def crossings(self) -> Floats:
-        """Rates at which the sign changes, by crossing zero or by jumping over it.
+        """Rates at which it passes from one sign to the other, increasing.
 
-        Where the function is zero along a whole interval, its two ends are listed.
+        It may cross zero, jump over it, or stay there for a while: then the end of that stretch.
         """
-        left, right = self.edges[:-1], self.edges[1:]
-        inside = self.start * self.end < 0.0
-        part = np.abs(self.start[inside]) / np.abs(self.start[inside] - self.end[inside])
-        within = left[inside] + part * (right[inside] - left[inside])
-        # At an inner edge: the limits from the left and right differ in sign, or one is zero.
-        before, after = np.sign(self.end[:-1]), np.sign(self.start[1:])
-        at_edge = self.edges[1:-1][(before * after < 0) | ((before == 0) != (after == 0))]
-        touching = (before == 0) & (after == 0)
-        outer = np.sign(self.start[:-1]) != np.sign(self.end[1:])
-        at_edge = np.concatenate([at_edge, self.edges[1:-1][touching & outer]])
-        return np.unique(np.concatenate([within, at_edge]))
+        rates = np.column_stack([self.edges[:-1], self.edges[1:]]).reshape(-1)
+        values = np.column_stack([self.start, self.end]).reshape(-1)
+        signed = np.flatnonzero(values != 0.0)
+        before, after = signed[:-1], signed[1:]
+        change = values[before] * values[after] < 0.0
+        before, after = before[change], after[change]
+        # Entry 2i is the start of piece i and entry 2i + 1 its end.
+        inside = (after == before + 1) & (after % 2 == 1)
+        part = np.abs(values[before]) / (np.abs(values[before]) + np.abs(values[after]))
+        crossed = rates[before] + part * (rates[after] - rates[before])
+        left_zero = rates[np.where(after % 2 == 1, after - 1, after)]
+        return np.where(inside, crossed, left_zero)
 
 
 def _limits(x: Floats, y: Floats, edges: Floats) -> tuple[Floats, Floats]:

@@ -11,22 +11,48 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenscore.columns import check_lengths, to_numbers
 
-__all__ = ["RATE_TOLERANCE", "Distribution", "check_rates", "check_weights"]
+__all__ = [
+    "RATE_TOLERANCE",
+    "Distribution",
+    "check_interval",
+    "check_rates",
+    "check_weights",
+    "to_floats",
+]
 
 RATE_TOLERANCE = 1e-12
 """A rate this near to a step of a sample's distribution function counts as being at the step.
 
 Steps sit at multiples of 1/n, or at sums of weights, which doubles cannot hold exactly: without
-it, `rate=1 - 0.9` would not mean 0.1.
+it, `rate=1 - 0.9` would not mean 0.1. An observation that weighs less than this share of its sample
+is below the resolution.
 """
 
 
 def check_rates(rates: ArrayLike, name: str = "rate") -> NDArray[np.float64]:
     """Rates as an array, each in [0, 1]."""
-    array = np.asarray(rates, dtype=np.float64)
+    array = to_floats(rates, name)
     if not np.all((array >= 0.0) & (array <= 1.0)):
         raise ValueError(f"{name} must lie between 0 and 1, but {rates!r} was given.")
     return array
+
+
+def check_interval(interval: Any) -> tuple[float, float]:
+    """An interval of rates: two numbers with 0 ≤ low < high ≤ 1."""
+    ends = to_floats(interval, "interval")
+    if ends.shape != (2,) or not 0.0 <= ends[0] < ends[1] <= 1.0:
+        raise ValueError(
+            f"An interval of rates is two numbers with 0 ≤ low < high ≤ 1, not {interval!r}."
+        )
+    return float(ends[0]), float(ends[1])
+
+
+def to_floats(values: Any, name: str) -> NDArray[np.float64]:
+    """A number or several as an array of doubles."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number or several, not {values!r}.") from None
 
 
 def check_weights(weights: NDArray[np.float64], name: str) -> None:
@@ -47,7 +73,10 @@ def check_weights(weights: NDArray[np.float64], name: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """A discrete distribution: increasing `values` (ties allowed) with positive `weights`.
+    """A weighted sample: increasing `values` (ties allowed) with their total `weights`.
+
+    A row may stand for several observations: `counts` of them, whose squared weights add up to
+    `squares`. By default a row is one observation.
 
     >>> d = Distribution.from_sample([3, 1, 2, 2])
     >>> d.survival([0, 1, 2, 3])
@@ -58,18 +87,30 @@ class Distribution:
 
     values: NDArray[np.float64]
     weights: NDArray[np.float64]
+    counts: NDArray[np.float64] | None = None
+    squares: NDArray[np.float64] | None = None
 
     @classmethod
     def from_sample(cls, sample: Any, weight: Any = None, *, name: str = "sample") -> Distribution:
-        """Sort a sample (a column of finite numbers), with optional weights."""
+        """Sort a sample (a column of finite numbers), with optional weights; equal values merge."""
         values = to_numbers(sample, name)
         if weight is None:
             return cls(np.sort(values), np.broadcast_to(np.float64(1.0), values.shape))
         weights = to_numbers(weight, f"{name}_weight")
-        check_lengths(**{name: values, f"{name}_weight": weights})
+        check_lengths({name: values, f"{name}_weight": weights})
         check_weights(weights, f"{name}_weight")
         order = np.argsort(values)
-        return cls(values[order], weights[order])
+        order = order[weights[order] > 0.0]
+        if len(order) == 0:
+            return cls(np.zeros(0), np.zeros(0))
+        values, weights = values[order], weights[order]
+        starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+        return cls(
+            values[starts],
+            np.add.reduceat(weights, starts),
+            np.diff(starts, append=len(values)).astype(np.float64),
+            np.add.reduceat(np.square(weights), starts),
+        )
 
     def __len__(self) -> int:
         return len(self.values)
@@ -83,6 +124,23 @@ class Distribution:
     def total(self) -> float:
         """Total weight; 0 for an empty sample."""
         return float(self.cumulative[-1]) if len(self) else 0.0
+
+    @property
+    def n_observations(self) -> float:
+        """Number of observations."""
+        return float(len(self) if self.counts is None else self.counts.sum())
+
+    @property
+    def effective_size(self) -> float:
+        """(Σw)²/Σw²: the number of equally weighted observations worth as much; 0 if empty."""
+        squares = np.square(self.weights) if self.squares is None else self.squares
+        total = float(squares.sum())
+        return self.total**2 / total if total > 0 else 0.0
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether observations differ in weight."""
+        return not np.isclose(self.effective_size, self.n_observations, rtol=1e-9)
 
     def weight_below(self, threshold: ArrayLike, *, inclusive: bool) -> NDArray[np.float64]:
         """Weight of the values < threshold, or ≤ threshold if `inclusive`."""

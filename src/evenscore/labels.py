@@ -24,18 +24,20 @@ def encode(array: NDArray[Any], name: str) -> tuple[NDArray[np.intp], list[Hasha
     if array.size == 0:
         return np.zeros(0, dtype=np.intp), []
     if kind == "b":
-        array, kind = array.view(np.uint8), "b"
-    if kind in "biu":
+        codes, values = _encode_small_integers(array.view(np.uint8), 0, 1)
+        return codes, [bool(value) for value in values]
+    if kind in "iu":
         low, high = int(array.min()), int(array.max())
         if high - low < _TABLE_LIMIT:
-            codes, values = _encode_small_integers(array, low, high)
-            return codes, [bool(v) for v in values] if kind == "b" else values
+            return _encode_small_integers(array, low, high)
     if kind in "fcmM":
         missing = np.flatnonzero(array != array)  # NaN and NaT differ from themselves
         if missing.size:
             raise _missing(name, int(missing[0]))
-    if kind == "O":
-        return _encode_objects(array, name)
+        if kind in "mM":
+            array = array.astype(str)  # Python has no nanoseconds: labels are the ISO texts
+    if kind in "OT":  # T is NumPy's text with missing values
+        return _encode_objects(array.astype(object), name)
     if kind in "US":
         coded = _encode_by_scan(array)
         if coded is not None:
@@ -62,18 +64,14 @@ def cross(
     """
     if len(columns) == 1:
         return columns[0]
-    codes = np.zeros(len(columns[0][0]), dtype=np.int64)
-    for column, labels in columns:
-        codes = codes * len(labels) + column
-    present, inverse = np.unique(codes, return_inverse=True)
-    crossed: list[Hashable] = []
-    for code in present.tolist():
-        parts: list[Hashable] = []
-        for _, labels in reversed(columns):
-            code, position = divmod(code, len(labels))
-            parts.append(labels[position])
-        crossed.append(tuple(reversed(parts)))
-    return inverse.reshape(-1), crossed
+    codes, crossed = columns[0][0], [(label,) for label in columns[0][1]]
+    for column, labels in columns[1:]:
+        # Coded anew after each column, the products stay small.
+        present, inverse = np.unique(codes * len(labels) + column, return_inverse=True)
+        pairs = (divmod(code, len(labels)) for code in present.tolist())
+        crossed = [(*crossed[i], labels[j]) for i, j in pairs]
+        codes = inverse.reshape(-1)
+    return codes, list(crossed)
 
 
 def label_text(label: Hashable) -> str:
@@ -82,19 +80,15 @@ def label_text(label: Hashable) -> str:
 
 
 def _missing(name: str, row: int) -> ValueError:
-    return ValueError(
-        f"{name} is missing at row {row}; give it a value (for instance 'unknown') "
-        "or drop such rows."
-    )
+    return ValueError(f"{name} is missing at row {row}; fill or drop such rows first.")
 
 
 def _encode_small_integers(
     array: NDArray[Any], low: int, high: int
 ) -> tuple[NDArray[np.intp], list[Hashable]]:
-    # Shift in the smallest unsigned type that holds the spread: cheap for tens of millions of rows.
-    shifted = np.subtract(array, low, dtype=array.dtype).astype(
-        np.uint8 if high - low < 256 else np.uint16
-    )
+    # Differences wrap around in the type of the array, and the spread fits in the small type: cheap
+    # and right for tens of millions of rows.
+    shifted = (array - array.dtype.type(low)).astype(np.uint8 if high - low < 256 else np.uint16)
     present = np.flatnonzero(np.bincount(shifted, minlength=high - low + 1))
     table = np.zeros(high - low + 1, dtype=np.intp)
     table[present] = np.arange(len(present))
@@ -104,20 +98,17 @@ def _encode_small_integers(
 def _encode_by_scan(array: NDArray[Any]) -> tuple[NDArray[np.intp], list[Hashable]] | None:
     """Compare with each label in turn: for few labels, faster than sorting text."""
     labels = np.unique(array[:1000])
-    matched = 0
-    while True:
+    for _ in range(2):  # labels may turn up late; the second time all are known
         if len(labels) > _SCAN_LIMIT:
-            return None
+            break
         codes = np.full(len(array), -1, dtype=np.intp)
         for code, label in enumerate(labels):
             codes[array == label] = code
         unmatched = codes < 0
         if not unmatched.any():
             return codes, labels.tolist()
-        matched += 1
-        if matched > 1:  # labels keep turning up late: give the rest to the sort
-            return None
         labels = np.unique(np.concatenate([labels, np.unique(array[unmatched])]))
+    return None
 
 
 def _encode_objects(array: NDArray[Any], name: str) -> tuple[NDArray[np.intp], list[Hashable]]:
@@ -145,6 +136,9 @@ def _encode_objects(array: NDArray[Any], name: str) -> tuple[NDArray[np.intp], l
 
 
 def _is_missing(value: object) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    if value is None:
         return True
-    return isinstance(value, float | np.floating) and value != value
+    try:
+        return bool(value != value)  # NaN, NaT and Decimal's NaN differ from themselves
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"  # pandas.NA does not know

@@ -5,6 +5,7 @@ Everything here is a function of `GroupedScores`, in O(n) once that is built (a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,10 +19,13 @@ from evenscore.scores import CLASSES, ClassName, GroupedScores
 __all__ = [
     "ELEMENTARY",
     "AucMatrix",
+    "Block",
     "auc",
     "auc_matrix",
+    "blocks",
     "elementary_gaps",
     "four_cells",
+    "matrix_of_pairs",
     "roc_curve",
     "roc_gap",
     "roc_gap_curve",
@@ -52,6 +56,18 @@ class AucMatrix:
     ordered_pairs: Floats
     cell_weights: Floats
     cells: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        width = max(map(len, self.cells), default=0)
+        head = (
+            f"AUC of a reference cell (row) and a target cell (column); overall {self.overall:.4f}"
+        )
+        rows = [
+            f"{number:>3} {name:{width}} " + " ".join(f"{value:7.4f}" for value in row)
+            for number, (name, row) in enumerate(zip(self.cells, self.values, strict=True))
+        ]
+        columns = " " * (width + 5) + " ".join(f"{number:7d}" for number in range(len(self.cells)))
+        return "\n".join([head, columns, *rows])
 
     @cached_property
     def values(self) -> Floats:
@@ -91,33 +107,54 @@ def auc_matrix(scores: GroupedScores) -> AucMatrix:
     array([[1. , 1. ],
            [0.5, 1. ]])
     """
-    n_cells = scores.n_cells
-    pairs = np.zeros((n_cells, n_cells))
+    pairs = np.zeros((scores.n_cells, scores.n_cells))
+    for block in blocks(scores):
+        pairs += block.up_to @ block.weight.T
+        if block.tied:  # otherwise a level has one cell, and the product below is diagonal
+            pairs -= 0.5 * (block.weight @ block.weight.T)
+    return matrix_of_pairs(scores, pairs)
+
+
+def matrix_of_pairs(scores: GroupedScores, pairs: Floats) -> AucMatrix:
+    """The AUC matrix, given the weights of well-ordered pairs between different cells."""
+    np.fill_diagonal(pairs, 0.5 * scores.cell_weights.reshape(-1) ** 2)
+    names = tuple(scores.cell_name(c) for c in range(scores.n_cells))
+    return AucMatrix(pairs, scores.cell_weights, names)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some consecutive levels (distinct scores) of the table, as dense arrays (cells × levels)."""
+
+    rows: slice
+    level: NDArray[np.intp]  # of each row, counted from the first level of the block
+    tied: bool  # whether a level has several rows
+    weight: Floats  # weight at each level, by cell
+    up_to: Floats  # weight at or below each level, by cell
+
+
+def blocks(scores: GroupedScores) -> Iterator[Block]:
+    """The sorted table, a block at a time; no level is cut in two."""
+    n_cells, n_rows = scores.n_cells, len(scores)
     carried = np.zeros((n_cells, 1))
-    # Rows are distinct in (score, cell): a level of L rows has L cells at most.
+    # Rows are distinct in (score, cell): a level has as many rows as there are cells, at most.
     step = max(_BLOCK // max(n_cells, 1), n_cells, 1)
-    start, n_rows = 0, len(scores)
+    start = 0
     while start < n_rows:
         stop = min(start + step, n_rows)
-        # A block must not end inside a level.
         ahead = scores.score[stop : stop + n_cells]
         stop += int(np.searchsorted(ahead, scores.score[stop - 1], side="right"))
-        level = scores.score[start:stop]
-        new = level[1:] != level[:-1]
+        score = scores.score[start:stop]
+        new = score[1:] != score[:-1]
         tied = not new.all()
-        column = np.concatenate(([0], np.cumsum(new))) if tied else np.arange(stop - start)
-        dense = np.zeros((n_cells, int(column[-1]) + 1))
-        dense[scores.cell[start:stop], column] = scores.weight[start:stop]
-        below = np.cumsum(dense, axis=1)
-        below += carried
-        carried = below[:, -1:].copy()
-        pairs += below @ dense.T
-        if tied:  # otherwise a level has one cell, and the product below is diagonal
-            pairs -= 0.5 * (dense @ dense.T)
+        level = np.concatenate(([0], np.cumsum(new))) if tied else np.arange(stop - start)
+        weight = np.zeros((n_cells, int(level[-1]) + 1))
+        weight[scores.cell[start:stop], level] = scores.weight[start:stop]
+        up_to = np.cumsum(weight, axis=1)
+        up_to += carried
+        carried = up_to[:, -1:].copy()
+        yield Block(slice(start, stop), level, tied, weight, up_to)
         start = stop
-    np.fill_diagonal(pairs, 0.5 * scores.cell_weights.reshape(-1) ** 2)
-    names = tuple(scores.cell_name(c) for c in range(n_cells))
-    return AucMatrix(pairs, scores.cell_weights, names)
 
 
 # ---------------------------------------------------------------------- elementary gaps

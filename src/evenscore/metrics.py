@@ -5,9 +5,10 @@ and so works with `sklearn.metrics.make_scorer`, metadata routing and fairlearn'
 
 - `y_true`: two labels; `pos_label` may be left out for 0/1, −1/1 and False/True.
 - `sensitive_features`: one column, or several whose intersections are the groups.
-- gaps are signed, the first group minus the second, groups being sorted or as in `group_order`;
-  with more than two groups, the signed gap of the worst pair. `absolute=True` drops the sign, which
-  is what a scorer with `greater_is_better=False` needs.
+- gaps are signed, groups being sorted or as in `group_order`: an AUC gap is the first group's AUC
+  minus the second's; a ROC gap is positive where the second group scores higher. With more than two
+  groups, the signed gap of the worst pair. `absolute=True` drops the sign, which is what a
+  scorer with `greater_is_better=False` needs.
 - an empty cell or bad input raises one sentence that says what is wrong and where.
 """
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from evenscore import measures
 from evenscore.constraints import AucConstraint, RocConstraint, worst
 from evenscore.curves import RocCurve
-from evenscore.distributions import Distribution
+from evenscore.distributions import Distribution, check_interval
 from evenscore.measures import AucMatrix
 from evenscore.scores import GroupedScores, OneOrBoth, class_names
 
@@ -172,16 +173,16 @@ def roc_gap(
     scores = _complete(y_true, y_score, sensitive_features, pos_label, sample_weight, group_order)
     if (rate is None) == (interval is None):
         raise ValueError("roc_gap needs either rate or interval, and not both.")
+    if summary not in ("supremum", "mean_absolute"):
+        raise ValueError(f"summary must be 'supremum' or 'mean_absolute', not {summary!r}.")
     if rate is not None:
         if np.ndim(rate) > 0:
             raise ValueError("roc_gap takes one rate; a RocConstraint takes several.")
         value = worst(RocConstraint(on=on, rates=(rate,)).gaps(scores)).value
         return _number(value, absolute)
-    assert interval is not None
-    if summary not in ("supremum", "mean_absolute"):
-        raise ValueError(f"summary must be 'supremum' or 'mean_absolute', not {summary!r}.")
+    low, high = check_interval(interval)
     curves = [
-        measures.roc_gap_curve(scores, name, *pair).restrict(*interval)
+        measures.roc_gap_curve(scores, name, *pair).restrict(low, high)
         for name in class_names(on)
         for pair in scores.pairs()
     ]
@@ -206,12 +207,8 @@ def area_between_curves(
     the curves cross, both sides count.
     """
     scores = _complete(y_true, y_score, sensitive_features, pos_label, sample_weight, group_order)
-    constraint = _named(constraint)
-    areas = []
-    for first, second in scores.pairs():
-        one, two = constraint.curves(scores, first, second)
-        areas.append(one.difference(two).area)
-    return max(areas)
+    pairs = _named(constraint).curves_by_pair(scores)
+    return max(one.difference(two).area for one, two in pairs)
 
 
 def abroca(

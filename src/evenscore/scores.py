@@ -7,7 +7,7 @@ place that decides which label is positive and in which order the groups come.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -15,12 +15,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenscore.columns import check_lengths, to_array, to_columns, to_numbers
+from evenscore.columns import check_lengths, column_reader, to_array, to_columns, to_numbers
 from evenscore.distributions import Distribution, check_weights
 from evenscore.labels import cross, default_order, encode, label_text
 from evenscore.sorting import sort_rows
 
-__all__ = ["CLASSES", "ClassName", "GroupedScores", "OneOrBoth", "class_names"]
+__all__ = ["CLASSES", "ClassName", "GroupedScores", "OneOrBoth", "check_scores", "class_names"]
 
 ClassName = Literal["negatives", "positives"]
 CLASSES: tuple[ClassName, ClassName] = ("negatives", "positives")
@@ -88,14 +88,14 @@ class GroupedScores:
         score = to_numbers(y_score, "y_score")
         positive = _positive(to_array(y_true, "y_true"), pos_label, "y_true")
         codes, groups = _group_codes(
-            to_columns(sensitive_features, "sensitive_features"), group_order, "sensitive_features"
+            to_columns(sensitive_features, "sensitive_features"), group_order
         )
         columns = {"y_true": positive, "y_score": score, "sensitive_features": codes}
         if sample_weight is None:
-            check_lengths(**columns)
+            check_lengths(columns)
             return cls._build(score, positive, codes, groups)
         weight = to_numbers(sample_weight, "sample_weight")
-        check_lengths(**columns, sample_weight=weight)
+        check_lengths({**columns, "sample_weight": weight})
         check_weights(weight, "sample_weight")
         return cls._build(score, positive, codes, groups, weight=weight)
 
@@ -104,18 +104,19 @@ class GroupedScores:
         cls,
         table: Any,
         *,
-        score: str = "score",
-        label: str = "label",
-        group: str | Sequence[str] = "group",
-        weight: str | None = None,
-        count: str | None = None,
-        weight_squared: str | None = None,
+        score: Hashable = "score",
+        label: Hashable = "label",
+        group: Hashable | list[Hashable] = "group",
+        weight: Hashable | None = None,
+        count: Hashable | None = None,
+        weight_squared: Hashable | None = None,
         pos_label: Any = None,
         group_order: Sequence[Hashable] | None = None,
     ) -> GroupedScores:
         """One row many observations: what a GROUP BY of score, label and group returns.
 
-        `table` is a data frame or a mapping of columns; the other arguments name its columns.
+        `table` is a data frame or a mapping of columns; the other arguments name its columns
+        (`group` one or a list, whose intersections are the groups).
         `count` is the number of observations of a row (default 1), `weight` their total weight
         (default: the count), `weight_squared` the sum of their squared weights (default:
         weight²/count, as if the weights within a row were equal). A (score, label, group) may
@@ -127,19 +128,23 @@ class GroupedScores:
         array([[3., 0.],
                [5., 2.]])
         """
-        column = _column_reader(table)
-        names = [group] if isinstance(group, str) else list(group)
-        values = to_numbers(column(score), score)
-        positive = _positive(to_array(column(label), label), pos_label, label)
-        codes, groups = _group_codes(
-            [to_array(column(name), name) for name in names], group_order, " and ".join(names)
-        )
+        column = column_reader(table)
+        names = group if isinstance(group, list) else [group]
+        if not names:
+            raise ValueError("group must name at least one column.")
+        values = to_numbers(column(score), str(score))
+        positive = _positive(to_array(column(label), str(label)), pos_label, str(label))
+        by_name = {str(name): to_array(column(name), str(name)) for name in names}
+        codes, groups = _group_codes(by_name, group_order)
+        lengths: dict[str, NDArray[Any]] = {str(score): values, str(label): positive, **by_name}
         numbers: dict[str, Floats] = {}
         for key, name in (("count", count), ("weight", weight), ("weight_squared", weight_squared)):
             if name is not None:
-                numbers[key] = to_numbers(column(name), name)
-                check_weights(numbers[key], name)
-        check_lengths(**{score: values, label: positive, names[0]: codes}, **numbers)
+                lengths[str(name)] = numbers[key] = to_numbers(column(name), str(name))
+                check_weights(numbers[key], str(name))
+        check_lengths(lengths)
+        if "count" in numbers:
+            _check_counts(numbers["count"], numbers.get("weight"), str(count))
         return cls._build(values, positive, codes, groups, **numbers)
 
     @classmethod
@@ -195,6 +200,7 @@ class GroupedScores:
         Groups keep this table's order, followed by those that only `other` has; if both are in
         the default (sorted) order, so is the result.
         """
+        check_scores(other)
         new = [group for group in other.groups if group not in self.groups]
         groups = (*self.groups, *new)
         if all(list(table.groups) == default_order(table.groups) for table in (self, other)):
@@ -217,7 +223,11 @@ class GroupedScores:
         return positive.astype(bool), position[code]
 
     def to_table(self) -> dict[str, NDArray[Any]]:
-        """Columns score, label (0/1), group, weight, count, weight_squared, for `from_table`."""
+        """Columns score, label (0/1), group, weight, count, weight_squared, for `from_table`.
+
+        Groups without anybody are not in it: to keep them and the order of the groups, read it with
+        `from_table(…, group_order=scores.groups)`.
+        """
         positive, code = np.divmod(self.cell.astype(np.intp), self.n_groups)
         labels = np.empty(self.n_groups, dtype=object)
         labels[:] = self.groups
@@ -279,8 +289,8 @@ class GroupedScores:
 
     @property
     def prevalence(self) -> float:
-        """Share of positives, p."""
-        return float(self.cell_weights[1].sum() / self.cell_weights.sum())
+        """Share of positives, p; NaN without observations."""
+        return float(_shares(self.cell_weights[1].sum(), self.cell_weights.sum()))
 
     @property
     def prevalence_by_group(self) -> Floats:
@@ -325,7 +335,10 @@ class GroupedScores:
             raise ValueError(f"A gap needs at least two groups, but there is {found}.")
         for name, weights in zip(CLASSES, self.cell_weights, strict=True):
             if weights.sum() == 0:
-                raise ValueError(f"There are no {name} at all: every label is of the other class.")
+                raise ValueError(
+                    f"There are no {name} at all: every label is of the other class "
+                    "(is pos_label right?)."
+                )
         empty = self.empty_cells()
         if empty:
             raise ValueError(
@@ -351,17 +364,22 @@ class GroupedScores:
         totals = self.cell_weights.reshape(-1)
         scale = np.divide(proportions, totals, out=np.zeros(self.n_cells), where=totals > 0)
         rows = np.flatnonzero(proportions[self.cell] > 0)
-        return Distribution(self.score[rows], self.weight[rows] * scale[self.cell[rows]])
+        factor = scale[self.cell[rows]]
+        return Distribution(
+            self.score[rows],
+            self.weight[rows] * factor,
+            self.count[rows],
+            self.weight_squared[rows] * factor**2,
+        )
 
     def _select(self, rows: NDArray[np.intp]) -> Distribution:
-        if self.weight.strides == (0,):
-            weights = np.broadcast_to(np.float64(1.0), rows.shape)
-        else:
-            weights = self.weight[rows]
-        return Distribution(self.score[rows], weights)
+        if self.weight.strides == (0,):  # one observation a row: nothing to copy
+            return Distribution(self.score[rows], np.broadcast_to(np.float64(1.0), rows.shape))
+        columns = (self.weight, self.count, self.weight_squared)
+        return Distribution(self.score[rows], *(column[rows] for column in columns))
 
 
-def _shares(part: Floats, whole: Floats | np.floating[Any]) -> Floats:
+def _shares(part: Any, whole: Any) -> Floats:
     with np.errstate(invalid="ignore"):
         return np.asarray(part / whole)
 
@@ -382,8 +400,9 @@ def _positive(labels: NDArray[Any], pos_label: Any, name: str) -> NDArray[np.boo
     if pos_label is None:
         if not set(found) <= {0, 1} and not set(found) <= {-1, 1}:
             shown = " and ".join(repr(label) for label in found)
+            word = "labels" if len(found) > 1 else "label"
             raise ValueError(
-                f"{name} has the labels {shown}: say which is positive with pos_label."
+                f"{name} has the {word} {shown}: say which is positive with pos_label."
             )
         pos_label = 1
     if pos_label in found:
@@ -394,40 +413,40 @@ def _positive(labels: NDArray[Any], pos_label: Any, name: str) -> NDArray[np.boo
     return np.zeros(len(labels), dtype=bool)
 
 
+def _check_counts(counts: Floats, weights: Floats | None, name: str) -> None:
+    bad = np.flatnonzero(counts != np.round(counts))
+    if bad.size:
+        raise ValueError(f"{name} must hold whole numbers, but row {bad[0]} is {counts[bad[0]]:g}.")
+    if weights is not None:
+        bad = np.flatnonzero((counts == 0.0) & (weights > 0.0))
+        if bad.size:
+            raise ValueError(f"{name} is 0 at row {bad[0]}, where the weight is positive.")
+
+
 def _group_codes(
-    columns: list[NDArray[Any]], group_order: Iterable[Hashable] | None, name: str
+    columns: dict[str, NDArray[Any]], group_order: Iterable[Any] | None
 ) -> tuple[NDArray[np.intp], tuple[Hashable, ...]]:
     """Group positions and group labels, in the given order or sorted."""
-    if not columns:
-        raise ValueError(f"{name} has no column.")
-    check_lengths(**{f"{name}[{j}]": column for j, column in enumerate(columns)})
-    codes, found = cross([encode(column, name) for column in columns])
+    check_lengths(columns)
+    codes, found = cross([encode(column, name) for name, column in columns.items()])
     if group_order is None:
         return codes, tuple(found)
-    order = tuple(group_order)
+    if isinstance(group_order, str | bytes) or not isinstance(group_order, Iterable):
+        raise ValueError(f"group_order must be a list of group labels, not {group_order!r}.")
+    order = tuple(tuple(label) if isinstance(label, list) else label for label in group_order)
     if len(set(order)) < len(order):
         raise ValueError(f"group_order names a group twice: {order!r}.")
     missing = [label for label in found if label not in order]
     if missing:
-        raise ValueError(f"{name} has the group {missing[0]!r}, which group_order does not name.")
+        raise ValueError(f"There is a group {missing[0]!r}, which group_order does not name.")
     position = np.array([order.index(label) for label in found], dtype=np.intp)
     return position[codes], order
 
 
-def _column_reader(table: Any) -> Any:
-    """A function that fetches a column of a mapping or data frame by name."""
-    if isinstance(table, Mapping):
-        names, get = list(table), table.__getitem__
-    else:
-        import narwhals as nw
-
-        frame = nw.from_native(table, eager_only=True)
-        names, get = frame.columns, frame.__getitem__
-
-    def column(name: str) -> Any:
-        if name not in names:
-            shown = ", ".join(repr(known) for known in names[:20])
-            raise ValueError(f"The table has no column {name!r}; its columns are {shown}.")
-        return get(name)
-
-    return column
+def check_scores(scores: object) -> None:
+    """Refuse what is not a `GroupedScores`."""
+    if not isinstance(scores, GroupedScores):
+        raise TypeError(
+            f"Expected a GroupedScores, not {type(scores).__name__}: "
+            "make one with GroupedScores.from_arrays."
+        )

@@ -5,15 +5,16 @@ A person is selected if their score is *above* the threshold (s > t), as in the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenscore.distributions import RATE_TOLERANCE
-from evenscore.scores import GroupedScores
+from evenscore.distributions import RATE_TOLERANCE, to_floats
+from evenscore.scores import GroupedScores, check_scores
 
 __all__ = ["RATES", "FairThresholds", "GroupRates", "RateName", "fair_thresholds", "rates_at"]
 
@@ -72,7 +73,8 @@ def rates_at(scores: GroupedScores, thresholds: ArrayLike) -> GroupRates:
     >>> rates_at(s, [1.5]).fpr
     array([[0., 1.]])
     """
-    cut = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+    check_scores(scores)
+    cut = np.atleast_1d(to_floats(thresholds, "thresholds"))
     if cut.ndim != 1 or np.isnan(cut).any():
         raise ValueError("thresholds must be one or several numbers, none of them NaN.")
     rejected = np.empty((len(cut), 2, scores.n_groups))
@@ -115,7 +117,7 @@ class FairThresholds:
 def fair_thresholds(
     scores: GroupedScores,
     rate: RateName,
-    groups: tuple[Hashable, ...] | None = None,
+    groups: Sequence[Hashable] | None = None,
     *,
     tolerance: float = 0.0,
 ) -> FairThresholds:
@@ -131,8 +133,13 @@ def fair_thresholds(
     >>> list(zip(fair.low.tolist(), fair.high.tolist()))
     [(2.0, 3.0), (4.0, 6.0)]
     """
-    if not tolerance >= 0.0:
+    check_scores(scores)
+    if not isinstance(tolerance, Real) or not tolerance >= 0.0:
         raise ValueError(f"tolerance must be at least 0, not {tolerance!r}.")
+    if rate not in RATES:
+        raise ValueError(f"There is no rate {rate!r}; there are {', '.join(RATES)}.")
+    if isinstance(groups, str):
+        raise ValueError(f"groups must be a list of group labels, not {groups!r}.")
     compared = scores.groups if groups is None else tuple(groups)
     positions = [scores.position(group) for group in compared]
     if len(positions) < 2 or len(set(positions)) < len(positions):
@@ -140,9 +147,10 @@ def fair_thresholds(
     levels = np.unique(scores.score[np.isin(scores.cell % scores.n_groups, positions)])
     # On [levels[i], levels[i + 1]) the classifier is the same; at the last level nobody is left.
     by_group = rates_at(scores, levels[:-1]).rate(rate)[:, positions]
-    undefined = np.isnan(by_group).all(axis=0)
-    if len(levels) > 1 and undefined.any():
-        name = compared[int(np.argmax(undefined))]
+    weights = scores.cell_weights[:, positions]
+    needed = {"fpr": weights[0], "fnr": weights[1]}.get(rate, weights.sum(axis=0))
+    if (needed == 0).any():
+        name = compared[int(np.argmin(needed))]
         raise ValueError(f"The {rate} of group {name!r} is undefined: it has an empty cell.")
     spread = by_group.max(axis=1) - by_group.min(axis=1)  # NaN (a precision of nobody) is unfair
     fair = spread <= tolerance + RATE_TOLERANCE

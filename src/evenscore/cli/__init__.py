@@ -1,7 +1,10 @@
 """The `evenscore` command; one file a sub-command."""
 
+from typing import Annotated
+
 import typer
 
+from evenscore import __version__
 from evenscore.cli.constraints import constraints
 from evenscore.cli.demo import demo
 
@@ -12,3 +15,18 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(constraints)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"evenscore {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""

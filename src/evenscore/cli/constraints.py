@@ -1,20 +1,21 @@
 """`evenscore constraints`: the catalogue of fairness notions."""
 
 from rich.console import Console
-from rich.table import Table
+from rich.padding import Padding
+from rich.text import Text
 
 from evenscore.catalogue import CATALOGUE
 
 
 def constraints() -> None:
-    """List the AUC fairness constraints by name, with what each compares and where it is from."""
-    table = Table(title="AUC fairness constraints", show_lines=True)
-    table.add_column("name", style="bold", no_wrap=True)
-    table.add_column("gap = 0")
-    table.add_column("the same in every group: the probability that")
-    table.add_column("source")
+    """List the AUC fairness constraints by name: what each compares, and where it is from."""
+    console = Console()
+    console.print(
+        "AUC fairness constraints: H are the scores of the negatives, G of the positives; 0 and 1 "
+        "are two groups. The gap is zero when the statement is as often true of every group.\n"
+    )
     for notion in CATALOGUE.values():
-        table.add_row(
-            notion.name, notion.formula, notion.say("the group", "the other"), notion.source
-        )
-    Console().print(table)
+        console.print(Text(notion.name, style="bold"))
+        for line in (notion.formula, notion.say("the group", "the other group"), notion.source):
+            console.print(Padding(Text(line), (0, 0, 0, 4)))
+        console.print()

@@ -100,7 +100,8 @@ def _roc_gaps(gaps: list[Gap], scores: GroupedScores) -> Table:
         table.add_row(gap.on, _signed(gap.value), str(gap))
     for on in CLASSES:
         value, rate = roc_gap_curve(scores, on).supremum
-        table.add_row(on, _signed(value), f"the worst gap of all, where {rate:.1%} are selected")
+        where = f"the worst of all, where {rate:.1%} of the {on} of {scores.groups[0]} are selected"
+        table.add_row(on, _signed(value), where)
     return table
 
 

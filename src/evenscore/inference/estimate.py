@@ -1,0 +1,141 @@
+"""A number with its uncertainty."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evenscore.constraints import Gap
+from evenscore.scores import ClassName
+
+__all__ = [
+    "SMALL_CELL",
+    "Estimate",
+    "check_level",
+    "holm",
+    "normal_quantile",
+    "t_quantile",
+    "t_test",
+]
+
+SMALL_CELL = 30
+"""Intervals that rest on fewer (effective) observations in a cell carry a warning."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value, its confidence interval and how the interval was made.
+
+    `p_value` is that of the hypothesis that the true value is zero (NaN where that makes no sense);
+    `adjusted_p_value` accounts for the other groups compared (Holm). A NaN interval comes with a
+    warning that says why.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    confidence_level: float
+    method: str
+    standard_error: float = math.nan
+    degrees_of_freedom: float = math.inf
+    p_value: float = math.nan
+    adjusted_p_value: float = math.nan
+    first: str = ""
+    second: str = ""
+    on: ClassName | None = None
+    rate: float | None = None
+    words: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of_gap(cls, gap: Gap, *, method: str) -> Estimate:
+        """A gap whose interval is not known yet; an undefined one says why."""
+        return cls(
+            gap.name,
+            gap.value,
+            low=math.nan,
+            high=math.nan,
+            confidence_level=math.nan,
+            method=method,
+            first=gap.first,
+            second=gap.second,
+            on=gap.on,
+            rate=gap.rate,
+            words=gap.words,
+            warnings=() if gap.reason is None else (gap.reason,),
+        )
+
+    def __str__(self) -> str:
+        told = (
+            f"{self.name}: {self.value:.4f}, {self.confidence_level:.0%} interval "
+            f"[{self.low:.4f}, {self.high:.4f}]"
+        )
+        return "; ".join((told, *self.warnings))
+
+    def detectable(self, power: float = 0.8) -> float:
+        """The smallest gap that a test at this level finds with the given power.
+
+        (t_{1−α/2} + z_power) standard errors: had the truth been smaller, missing it was likely.
+        """
+        if not 0.0 < power < 1.0:
+            raise ValueError(f"power must lie strictly between 0 and 1, not {power!r}.")
+        t = t_quantile(0.5 + self.confidence_level / 2.0, self.degrees_of_freedom)
+        return (t + normal_quantile(power)) * self.standard_error
+
+
+def holm(estimates: Sequence[Estimate]) -> list[Estimate]:
+    """The same estimates with Holm-adjusted p-values; NaN p-values stay NaN and do not count.
+
+    >>> one = Estimate("gap", 0.1, 0, 0.2, 0.95, "t", p_value=0.01)
+    >>> [e.adjusted_p_value for e in holm([one, replace(one, p_value=0.04)])]
+    [0.02, 0.04]
+    """
+    p = np.array([estimate.p_value for estimate in estimates])
+    order = [int(i) for i in np.argsort(p) if not np.isnan(p[i])]
+    adjusted, running = np.full(len(p), np.nan), 0.0
+    for position, index in enumerate(order):
+        running = max(running, min(1.0, (len(order) - position) * p[index]))
+        adjusted[index] = running
+    return [
+        replace(estimate, adjusted_p_value=float(value))
+        for estimate, value in zip(estimates, adjusted, strict=True)
+    ]
+
+
+def check_level(confidence_level: float) -> float:
+    """Refuse a confidence level that is not strictly between 0 and 1."""
+    if not 0.0 < confidence_level < 1.0:
+        raise ValueError(
+            f"confidence_level must lie strictly between 0 and 1, not {confidence_level!r}."
+        )
+    return float(confidence_level)
+
+
+def normal_quantile(probability: float) -> float:
+    """Quantile of the standard normal law."""
+    from scipy.special import ndtri
+
+    return float(ndtri(probability))
+
+
+def t_quantile(probability: float, degrees_of_freedom: float) -> float:
+    """Quantile of Student's law; of the normal law for infinite degrees of freedom."""
+    from scipy.special import stdtrit
+
+    if math.isinf(degrees_of_freedom):
+        return normal_quantile(probability)
+    return float(stdtrit(degrees_of_freedom, probability))
+
+
+def t_test(value: float, standard_error: float, degrees_of_freedom: float) -> float:
+    """Two-sided p-value of the hypothesis that the true value is zero; NaN without an error."""
+    from scipy.special import stdtr
+
+    if not standard_error > 0.0:
+        return math.nan
+    freedom = min(degrees_of_freedom, 1e9)  # beyond, Student's law is the normal one
+    return float(2.0 * stdtr(freedom, -abs(value) / standard_error))
