@@ -264,7 +264,7 @@ def test_tables():
     ],
 )
 def test_roc_gap_arguments(arguments):
-    with pytest.raises(ValueError, match="must|is two numbers") as caught:
+    with pytest.raises(ValueError, match=r"must|is two numbers") as caught:
         metrics.roc_gap(**GOOD, **arguments)
     assert "\n" not in str(caught.value)
 

@@ -142,6 +142,31 @@ class Distribution:
         """Whether observations differ in weight."""
         return not np.isclose(self.effective_size, self.n_observations, rtol=1e-9)
 
+    def homogeneous(self) -> Distribution:
+        """The same sample with rows of equally weighted observations, as resampling needs.
+
+        A row of c observations with unequal weights becomes two, k of weight a and c − k of weight
+        b ≥ 0, with the same count, sum and sum of squares: the first two moments are all the table
+        knows.
+        """
+        if self.counts is None or self.squares is None:
+            return self
+        c, mean = self.counts, self.weights / self.counts
+        variance = self.squares / c - mean**2
+        uneven = (c > 1.0) & (variance > 1e-12 * mean**2)
+        if not uneven.any():
+            return self
+        k = np.clip(np.floor(c * mean**2 / (mean**2 + variance)), 1.0, np.maximum(c - 1.0, 1.0))
+        spread = np.sqrt(np.where(uneven, variance, 0.0))
+        rest = np.maximum(c - k, 1.0)
+        a, b = mean + spread * np.sqrt(rest / k), mean - spread * np.sqrt(k / rest)
+        rows = np.repeat(np.arange(len(c)), np.where(uneven, 2, 1))
+        second = np.append(False, rows[1:] == rows[:-1])
+        counts = np.where(second, rest[rows], np.where(uneven, k, c)[rows])
+        each = np.where(second, b[rows], np.where(uneven, a, mean)[rows])
+        each = np.maximum(each, 0.0)
+        return Distribution(self.values[rows], counts * each, counts, counts * each**2)
+
     def weight_below(self, threshold: ArrayLike, *, inclusive: bool) -> NDArray[np.float64]:
         """Weight of the values < threshold, or ≤ threshold if `inclusive`."""
         cut = np.asarray(threshold, dtype=np.float64)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenscore.curves import CurveDifference, RocCurve
 from evenscore.distributions import Distribution, check_rates
-from evenscore.scores import CLASSES, ClassName, GroupedScores
+from evenscore.scores import CLASSES, ClassName, GroupedScores, check_scores
 
 __all__ = [
     "ELEMENTARY",
@@ -25,6 +25,7 @@ __all__ = [
     "blocks",
     "elementary_gaps",
     "four_cells",
+    "inter_group_curve",
     "matrix_of_pairs",
     "roc_curve",
     "roc_gap",
@@ -200,7 +201,11 @@ def roc_curve(scores: GroupedScores, reference: Floats, target: Floats) -> RocCu
     return RocCurve(scores.mixture(reference), scores.mixture(target))
 
 
-def _within_class(scores: GroupedScores, on: ClassName, first: int, second: int) -> RocCurve:
+def inter_group_curve(
+    scores: GroupedScores, on: ClassName, first: int = 0, second: int = 1
+) -> RocCurve:
+    """ROC_{F⁰,F¹}: the second group's negatives (or positives) against those of the first."""
+    check_scores(scores)
     offset = CLASSES.index(on) * scores.n_groups
     cells = scores.cell_distributions
     return RocCurve(cells[offset + first], cells[offset + second])
@@ -214,11 +219,11 @@ def roc_gap(
     Positive: at the cut that keeps a share a of the first group, more of the second is kept.
     """
     rates = check_rates(rates)
-    return _within_class(scores, on, first, second).evaluate(rates) - rates
+    return inter_group_curve(scores, on, first, second).evaluate(rates) - rates
 
 
 def roc_gap_curve(
     scores: GroupedScores, on: ClassName, first: int = 0, second: int = 1
 ) -> CurveDifference:
     """Δ_{F,a} as a function of a: its supremum and mean over any interval are exact."""
-    return _within_class(scores, on, first, second).gap()
+    return inter_group_curve(scores, on, first, second).gap()

@@ -20,7 +20,15 @@ from evenscore.distributions import Distribution, check_weights
 from evenscore.labels import cross, default_order, encode, label_text
 from evenscore.sorting import sort_rows
 
-__all__ = ["CLASSES", "ClassName", "GroupedScores", "OneOrBoth", "check_scores", "class_names"]
+__all__ = [
+    "CLASSES",
+    "ClassName",
+    "GroupedScores",
+    "OneOrBoth",
+    "check_scores",
+    "class_names",
+    "decode",
+]
 
 ClassName = Literal["negatives", "positives"]
 CLASSES: tuple[ClassName, ClassName] = ("negatives", "positives")
@@ -86,9 +94,8 @@ class GroupedScores:
         by default labels are sorted.
         """
         score = to_numbers(y_score, "y_score")
-        positive = _positive(to_array(y_true, "y_true"), pos_label, "y_true")
-        codes, groups = _group_codes(
-            to_columns(sensitive_features, "sensitive_features"), group_order
+        positive, codes, groups = decode(
+            y_true, sensitive_features, pos_label=pos_label, group_order=group_order
         )
         columns = {"y_true": positive, "y_score": score, "sensitive_features": codes}
         if sample_weight is None:
@@ -275,10 +282,14 @@ class GroupedScores:
     @cached_property
     def effective_sizes(self) -> Floats:
         """Effective sample size (Σw)²/Σw² of each cell, shape (2, K); 0 where empty."""
-        squares = self._by_cell(self.weight_squared)
-        sizes = np.zeros_like(squares)
-        np.divide(self.cell_weights**2, squares, out=sizes, where=squares > 0)
+        sizes = np.zeros_like(self.cell_squares)
+        np.divide(self.cell_weights**2, self.cell_squares, out=sizes, where=self.cell_squares > 0)
         return sizes
+
+    @cached_property
+    def cell_squares(self) -> Floats:
+        """Sum of the squared weights of each cell, shape (2, K)."""
+        return self._by_cell(self.weight_squared)
 
     def _by_cell(self, column: Floats) -> Floats:
         if column.strides == (0,) and len(column):  # one constant: count the rows instead
@@ -389,6 +400,19 @@ def _sum_runs(
 ) -> Floats:
     assert order is not None
     return column[order] if starts is None else np.add.reduceat(column[order], starts)
+
+
+def decode(
+    y_true: Any,
+    sensitive_features: Any,
+    *,
+    pos_label: Any = None,
+    group_order: Sequence[Hashable] | None = None,
+) -> tuple[NDArray[np.bool_], NDArray[np.intp], tuple[Hashable, ...]]:
+    """Which rows are positive, the position of each row's group, and the group labels."""
+    positive = _positive(to_array(y_true, "y_true"), pos_label, "y_true")
+    columns = to_columns(sensitive_features, "sensitive_features")
+    return positive, *_group_codes(columns, group_order)
 
 
 def _positive(labels: NDArray[Any], pos_label: Any, name: str) -> NDArray[np.bool_]:

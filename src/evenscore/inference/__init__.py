@@ -1,6 +1,50 @@
 """How sure are we: intervals, bands, tests, certificates and bounds."""
 
+from evenscore.inference.bands import Band, roc_band, roc_gap_band
+from evenscore.inference.bootstrap import BootstrapDistribution, bootstrap
+from evenscore.inference.bounds import (
+    LearningBound,
+    auc_learning_bound,
+    density_ratio,
+    rates_needed,
+    roc_learning_bound,
+    sample_size_needed,
+    sup_gap_bound,
+)
+from evenscore.inference.certificates import Certificate, certify
 from evenscore.inference.estimate import Estimate, holm
-from evenscore.inference.variance import auc_estimates, gap_estimates, placement_moments
+from evenscore.inference.paired import paired_differences
+from evenscore.inference.rates import rate_difference_estimates, roc_gap_estimates
+from evenscore.inference.tests import PermutationTest, permutation_tests
+from evenscore.inference.variance import (
+    auc_estimates,
+    gap_estimates,
+    placement_moments,
+)
 
-__all__ = ["Estimate", "auc_estimates", "gap_estimates", "holm", "placement_moments"]
+__all__ = [
+    "Band",
+    "BootstrapDistribution",
+    "Certificate",
+    "Estimate",
+    "LearningBound",
+    "PermutationTest",
+    "auc_estimates",
+    "auc_learning_bound",
+    "bootstrap",
+    "certify",
+    "density_ratio",
+    "gap_estimates",
+    "holm",
+    "paired_differences",
+    "permutation_tests",
+    "placement_moments",
+    "rate_difference_estimates",
+    "rates_needed",
+    "roc_band",
+    "roc_gap_band",
+    "roc_gap_estimates",
+    "roc_learning_bound",
+    "sample_size_needed",
+    "sup_gap_bound",
+]

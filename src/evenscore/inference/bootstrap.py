@@ -97,7 +97,7 @@ def bootstrap(
 
     `sampling="cells"` draws within each class and group; `"observations"` draws people, so that
     cell sizes vary (a replicate in which a needed cell is empty gives NaN). With weights, an
-    observation keeps its weight; within a row of the table the mean weight is used.
+    observation keeps its weight, as far as the table knows it (`Distribution.homogeneous`).
 
     >>> y, groups = [0, 1, 0, 1] * 50, list("abba") * 50
     >>> scores = GroupedScores.from_arrays(y, range(200), sensitive_features=groups)
@@ -114,10 +114,10 @@ def bootstrap(
         for gap in constraint.gaps(scores)
     ]
     rng = np.random.default_rng(random_state)
-    cells = scores.cell_distributions
+    cells = [cell.homogeneous() for cell in scores.cell_distributions]
     parts = []
     for weights in _redraw_cells(cells, n_resamples, sampling, rng):
-        parts.append(_replicate_gaps(scores, found, weights))
+        parts.append(_replicate_gaps(scores, cells, found, weights))
     return BootstrapDistribution(estimates, np.concatenate(parts))
 
 
@@ -162,7 +162,10 @@ def _redraw_cells(
 
 
 def _replicate_roc_gaps(
-    scores: GroupedScores, constraint: RocConstraint, weights: list[Floats]
+    scores: GroupedScores,
+    cells: list[Distribution],
+    constraint: RocConstraint,
+    weights: list[Floats],
 ) -> Iterator[Floats]:
     """Gaps of a ROC constraint, shape (replicates, rates), in the order of its `gaps`."""
     rates = np.asarray(constraint.rates)
@@ -170,30 +173,33 @@ def _replicate_roc_gaps(
         offset = CLASSES.index(on) * scores.n_groups
         for i, j in scores.pairs():
             one, two = offset + i, offset + j
-            samples = scores.cell_distributions[one], scores.cell_distributions[two]
-            yield roc_replicates(*samples, weights[one], weights[two], rates) - rates
+            roc = roc_replicates(cells[one], cells[two], weights[one], weights[two], rates)
+            yield roc - rates
 
 
 def _replicate_gaps(
-    scores: GroupedScores, constraints: list[Constraint], weights: list[Floats]
+    scores: GroupedScores,
+    cells: list[Distribution],
+    constraints: list[Constraint],
+    weights: list[Floats],
 ) -> Floats:
     """All gaps in every replicate, shape (replicates, gaps)."""
     aucs: Floats | None = None
     found: list[Floats] = []
     for constraint in constraints:
         if isinstance(constraint, RocConstraint):
-            found += _replicate_roc_gaps(scores, constraint, weights)
+            found += _replicate_roc_gaps(scores, cells, constraint, weights)
             continue
         if aucs is None:
-            aucs, totals = _replicate_aucs(scores, weights)
+            aucs, totals = _replicate_aucs(cells, weights)
         for pair in scores.pairs():
             found.append(combine(constraint.coefficients(totals, *pair), aucs)[:, None])
     return np.concatenate(found, axis=1)
 
 
-def _replicate_aucs(scores: GroupedScores, weights: list[Floats]) -> tuple[Floats, Floats]:
+def _replicate_aucs(cells: list[Distribution], weights: list[Floats]) -> tuple[Floats, Floats]:
     """AUC matrices (replicates, 2K, 2K) and cell weights (replicates, 2, K)."""
-    cells, n_cells = scores.cell_distributions, scores.n_cells
+    n_cells = len(cells)
     size = len(weights[0])
     cumulative = [_cumulative(w) for w in weights]
     totals = np.stack([c[:, -1] for c in cumulative], axis=1)
@@ -207,7 +213,7 @@ def _replicate_aucs(scores: GroupedScores, weights: list[Floats]) -> tuple[Float
             product = totals[:, i] * totals[:, j]
             aucs[:, i, j] = np.divide(won, product, out=np.full(size, np.nan), where=product > 0)
             aucs[:, j, i] = 1.0 - aucs[:, i, j]
-    return aucs, totals.reshape(size, 2, scores.n_groups)
+    return aucs, totals.reshape(size, 2, n_cells // 2)
 
 
 def roc_replicates(

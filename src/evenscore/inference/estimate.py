@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from evenscore.constraints import Gap
 from evenscore.scores import ClassName
@@ -14,11 +15,13 @@ from evenscore.scores import ClassName
 __all__ = [
     "SMALL_CELL",
     "Estimate",
+    "adjust",
     "check_level",
     "holm",
     "normal_quantile",
     "t_quantile",
     "t_test",
+    "wilson",
 ]
 
 SMALL_CELL = 30
@@ -94,16 +97,21 @@ def holm(estimates: Sequence[Estimate]) -> list[Estimate]:
     >>> [e.adjusted_p_value for e in holm([one, replace(one, p_value=0.04)])]
     [0.02, 0.04]
     """
-    p = np.array([estimate.p_value for estimate in estimates])
-    order = [int(i) for i in np.argsort(p) if not np.isnan(p[i])]
-    adjusted, running = np.full(len(p), np.nan), 0.0
-    for position, index in enumerate(order):
-        running = max(running, min(1.0, (len(order) - position) * p[index]))
-        adjusted[index] = running
+    adjusted = adjust([estimate.p_value for estimate in estimates]).tolist()
     return [
-        replace(estimate, adjusted_p_value=float(value))
+        replace(estimate, adjusted_p_value=value)
         for estimate, value in zip(estimates, adjusted, strict=True)
     ]
+
+
+def adjust(p_values: Sequence[float]) -> NDArray[np.float64]:
+    """Holm's adjusted p-values, in the order given."""
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p)[: int(np.sum(~np.isnan(p)))]  # NaN sorts last
+    steps = np.minimum(1.0, p[order] * np.arange(len(order), 0, -1))
+    adjusted = np.full(len(p), np.nan)
+    adjusted[order] = np.maximum.accumulate(steps) if len(order) else steps
+    return adjusted
 
 
 def check_level(confidence_level: float) -> float:
@@ -129,6 +137,22 @@ def t_quantile(probability: float, degrees_of_freedom: float) -> float:
     if math.isinf(degrees_of_freedom):
         return normal_quantile(probability)
     return float(stdtrit(degrees_of_freedom, probability))
+
+
+def wilson(
+    share: ArrayLike, size: ArrayLike, z: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Wilson's interval, at z standard errors, of a share among `size` (effective) observations.
+
+    >>> low, high = wilson(0.0, 50, 1.96)
+    >>> float(low), round(float(high), 4)
+    (0.0, 0.0714)
+    """
+    share, size, z2 = np.asarray(share), np.asarray(size), np.square(z)
+    middle = (share + z2 / (2.0 * size)) / (1.0 + z2 / size)
+    half = np.sqrt(z2 * (share * (1.0 - share) / size + z2 / (4.0 * size**2))) / (1.0 + z2 / size)
+    low, high = np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+    return np.where(share == 0.0, 0.0, low), np.where(share == 1.0, 1.0, high)
 
 
 def t_test(value: float, standard_error: float, degrees_of_freedom: float) -> float:

@@ -31,6 +31,7 @@ from evenscore.inference.estimate import (
     holm,
     t_quantile,
     t_test,
+    wilson,
 )
 from evenscore.measures import AucMatrix, blocks, matrix_of_pairs
 from evenscore.scores import GroupedScores
@@ -40,8 +41,12 @@ __all__ = [
     "Sampling",
     "auc_estimates",
     "gap_estimates",
+    "gap_forms",
     "interval_of_auc",
+    "overall_form",
     "placement_moments",
+    "satterthwaite",
+    "unbiased",
 ]
 
 Floats = NDArray[np.float64]
@@ -72,12 +77,15 @@ class PlacementMoments:
             np.einsum("...ci,...ci->...c", np.matmul(f[..., None, :], self.second)[..., 0, :], f)
             for f in (forms, centred)
         )
-        n = self.effective_sizes
-        factor = np.divide(n, n - 1.0, out=np.full_like(n, np.nan), where=n > 1.0)
         used = np.any(forms != 0.0, axis=-1)
-        added = np.where(used, factor * within + (square - within), 0.0)
-        # Rounding may leave −1e-20 where the variance is zero.
-        return np.asarray(np.where(np.isnan(added), np.nan, np.maximum(added, 0.0)))
+        return np.where(used, unbiased(square, within, self.effective_sizes), 0.0)
+
+
+def unbiased(square: Floats, within: Floats, n: Floats) -> Floats:
+    """Variance of a cell, Σ w² g², the part around its mean times n/(n − 1); NaN if n ≤ 1."""
+    factor = np.divide(n, n - 1.0, out=np.full_like(n, np.nan), where=n > 1.0)
+    # Rounding may leave −1e-20 where the variance is zero; NaN stays NaN.
+    return np.maximum(factor * within + (square - within), 0.0)
 
 
 def placement_moments(scores: GroupedScores) -> PlacementMoments:
@@ -176,15 +184,7 @@ def gap_estimates(
         if not isinstance(constraint, AucConstraint):
             raise TypeError("gap_estimates takes AUC constraints; see roc_gap_estimates.")
         gaps = constraint.gaps(scores, moments.matrix)
-        varies = isinstance(constraint.definition, Notion) and sampling == "observations"
-        forms = np.zeros((len(gaps), scores.n_cells, scores.n_cells + 1))
-        for row, (first, second) in enumerate(scores.pairs()):
-            if gaps[row].reason is not None:
-                continue
-            sides = np.stack(constraint.definition.sides(scores.cell_weights, first, second))
-            _, (left, right) = _forms(sides, moments, proportions_vary=varies)
-            forms[row] = left - right
-        by_cell = moments.variance_by_cell(forms)
+        by_cell = moments.variance_by_cell(gap_forms(scores, constraint, moments, sampling))
         found += holm(
             [
                 _gap_estimate(gap, row, scores, moments, confidence_level)
@@ -192,6 +192,20 @@ def gap_estimates(
             ]
         )
     return found
+
+
+def gap_forms(
+    scores: GroupedScores, constraint: AucConstraint, moments: PlacementMoments, sampling: Sampling
+) -> Floats:
+    """Linear forms g of the gap of every pair of groups; zero where the gap is undefined."""
+    varies = isinstance(constraint.definition, Notion) and sampling == "observations"
+    forms = np.zeros((len(scores.pairs()), scores.n_cells, scores.n_cells + 1))
+    for row, pair in enumerate(scores.pairs()):
+        sides = np.stack(constraint.definition.sides(scores.cell_weights, *pair))
+        if not np.isnan(sides).any():
+            _, (left, right) = _forms(sides, moments, proportions_vary=varies)
+            forms[row] = left - right
+    return forms
 
 
 def _gap_estimate(
@@ -204,7 +218,7 @@ def _gap_estimate(
     estimate = Estimate.of_gap(gap, method="placement values, Student")
     if gap.reason is not None:
         return replace(estimate, confidence_level=confidence_level)
-    variance, freedom = _total(by_cell, moments.effective_sizes)
+    variance, freedom = satterthwaite(by_cell, moments.effective_sizes)
     error = float(np.sqrt(variance))
     half = t_quantile(0.5 + confidence_level / 2.0, freedom) * error
     return replace(
@@ -254,18 +268,22 @@ def auc_estimates(
         ]
         for i in range(n_cells)
     ]
-    weights = np.zeros((n_cells, n_cells))
-    weights[: scores.n_groups, scores.n_groups :] = np.nan_to_num(moments.matrix.pair_weights)
-    _, form = _forms(weights, moments, proportions_vary=sampling == "observations")
     overall = interval_of_auc(
         "AUC",
         moments.matrix.overall,
-        moments.variance_by_cell(form),
+        moments.variance_by_cell(overall_form(scores, moments, sampling)),
         scores,
         moments.effective_sizes,
         confidence_level,
     )
     return overall, table
+
+
+def overall_form(scores: GroupedScores, moments: PlacementMoments, sampling: Sampling) -> Floats:
+    """Linear form g of the overall AUC."""
+    weights = np.zeros((scores.n_cells, scores.n_cells))
+    weights[: scores.n_groups, scores.n_groups :] = np.nan_to_num(moments.matrix.pair_weights)
+    return _forms(weights, moments, proportions_vary=sampling == "observations")[1]
 
 
 def interval_of_auc(
@@ -277,7 +295,7 @@ def interval_of_auc(
     confidence_level: float,
 ) -> Estimate:
     """An AUC with its interval on the log-odds scale, given the variance that each cell adds."""
-    variance, freedom = _total(by_cell, sizes)
+    variance, freedom = satterthwaite(by_cell, sizes)
     error = float(np.sqrt(variance))
     warnings = _warnings(by_cell, scores, sizes, error)
     method = "placement values, log-odds"
@@ -292,27 +310,15 @@ def interval_of_auc(
     else:
         used = sizes[sizes > 0].min()
         method = "perfect separation, Wilson"
-        low, high = wilson(value, float(used), confidence_level)
+        z = t_quantile(0.5 + confidence_level / 2.0, np.inf)
+        low, high = (float(end) for end in wilson(value, used, z))
         warnings = (*warnings, "the cells are perfectly separated")
     return Estimate(
         name, value, low, high, confidence_level, method, error, freedom, warnings=warnings
     )
 
 
-def wilson(share: float, size: float, confidence_level: float) -> tuple[float, float]:
-    """Wilson's interval of a proportion among `size` (effective) observations.
-
-    >>> low, high = wilson(0.0, 50, 0.95)
-    >>> low, round(high, 4)
-    (0.0, 0.0713)
-    """
-    z2 = t_quantile(0.5 + confidence_level / 2.0, np.inf) ** 2
-    middle = (share + z2 / (2.0 * size)) / (1.0 + z2 / size)
-    half = np.sqrt(z2 * (share * (1.0 - share) / size + z2 / (4.0 * size**2))) / (1.0 + z2 / size)
-    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
-
-
-def _total(by_cell: Floats, sizes: Floats) -> tuple[float, float]:
+def satterthwaite(by_cell: Floats, sizes: Floats) -> tuple[float, float]:
     """Variance, and Welch and Satterthwaite's degrees of freedom."""
     variance = float(by_cell.sum())
     if np.isnan(variance) or variance == 0.0:
