@@ -1,0 +1,252 @@
+import numpy as np
+import pytest
+from conftest import draw
+
+from evenscore import GroupedScores, RocConstraint, RocCurve
+from evenscore.datasets import SquareLaw, credit_law
+from evenscore.distributions import Distribution
+from evenscore.inference import (
+    bootstrap,
+    certify,
+    rate_difference_estimates,
+    roc_band,
+    roc_gap_band,
+    roc_gap_estimates,
+)
+from evenscore.inference.bands import _coarsened, dkw_constant
+from evenscore.measures import roc_gap
+
+RATES = np.linspace(0.05, 0.6, 23)
+
+
+def make(y, score, group, weight=None):
+    return GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
+
+
+def pair(law, label, n0, n1, rng):
+    mixtures = (
+        (law.negatives if label == 0 else law.positives)(0),
+        (law.negatives if label == 0 else law.positives)(1),
+    )
+    samples = (
+        Distribution.from_sample(law.mixture_quantile(m, 1 - rng.random(n)))
+        for m, n in zip(mixtures, (n0, n1), strict=True)
+    )
+    return RocCurve(*samples), law.roc_curve(*mixtures)(RATES)
+
+
+def inverse(sample, u):
+    """inf{t : F(t) >= u} of a sample."""
+    if u <= 0 or u > 1:
+        return -np.inf if u <= 0 else np.inf
+    ranks = np.arange(1, len(sample) + 1) / len(sample)
+    return np.sort(sample)[np.argmax(ranks >= u - 1e-12)]
+
+
+def test_dkw_is_the_formula_of_the_specification():
+    """G1(G0⁻¹(u)) within [Ĝ1(Ĝ0⁻¹(u − e0)) − e1, Ĝ1(Ĝ0⁻¹(u + e0)) + e1], in terms of c.d.f.s."""
+    rng = np.random.default_rng(0)
+    for levels in (False, True):
+        x0, x1 = rng.normal(size=300), rng.normal(0.3, 1, size=200)
+        if levels:
+            x0, x1 = np.round(x0 * 2), np.round(x1 * 2)
+        band = roc_band(
+            RocCurve(Distribution.from_sample(x0), Distribution.from_sample(x1)), RATES, kind="dkw"
+        )
+        e0, e1 = (np.sqrt(np.log(4 / 0.05) / (2 * n)) for n in (300, 200))
+
+        for a, low, high in zip(RATES, band.low, band.high, strict=True):
+            u = 1 - a
+            below, above = (np.mean(x1 <= inverse(x0, v)) for v in (u - e0, u + e0))
+            assert high == pytest.approx(min(1, 1 - (below - e1)))
+            assert low == pytest.approx(max(0, 1 - (above + e1)))
+
+
+@pytest.mark.parametrize("levels", [None, 10])
+@pytest.mark.parametrize(("n0", "n1"), [(60, 60), (60, 400), (400, 400)])
+def test_coverage_of_bands(levels, n0, n1):
+    """A small version of benchmarks/coverage.py."""
+    law = credit_law() if levels is None else credit_law().discretised(levels)
+    rng = np.random.default_rng(n0 + n1)
+    hits = {"pointwise": [], "simultaneous": [], "dkw": []}
+    for _ in range(150):
+        curve, truth = pair(law, 1, n0, n1, rng)
+        for kind, found in hits.items():
+            band = roc_band(curve, RATES, kind=kind, n_resamples=200, random_state=rng)
+            inside = (band.low <= truth + 1e-9) & (truth - 1e-9 <= band.high)
+            found.append(inside.mean() if kind == "pointwise" else inside.all())
+    assert 0.93 <= np.mean(hits["pointwise"]) <= 0.995
+    assert np.mean(hits["simultaneous"]) >= 0.91  # 94 % less two and a half standard errors
+    assert np.mean(hits["dkw"]) >= 0.95
+
+
+def test_simultaneous_band_is_between_pointwise_and_dkw():
+    curve, _ = pair(credit_law(), 1, 500, 500, np.random.default_rng(0))
+    width = {
+        kind: (lambda b: b.high - b.low)(roc_band(curve, RATES, kind=kind))
+        for kind in ("pointwise", "simultaneous", "dkw")
+    }
+    assert np.all(width["simultaneous"] <= width["dkw"] + 1e-12)
+    assert width["pointwise"].mean() < width["simultaneous"].mean()
+    same = roc_band(curve, RATES)
+    np.testing.assert_array_equal(same.high - same.low, width["simultaneous"])  # deterministic
+
+
+def test_large_samples_are_seen_through_levels():
+    rng = np.random.default_rng(0)
+    one, two = (Distribution.from_sample(rng.normal(size=n)) for n in (30_000, 20_000))
+    small = _coarsened(one, two)
+    assert max(len(s) for s in small) <= 4096
+    for before, after in zip((one, two), small, strict=True):
+        assert after.n_observations == before.n_observations
+        assert after.effective_size == pytest.approx(before.effective_size)
+    fine, coarse = RocCurve(one, two).evaluate(RATES), RocCurve(*small).evaluate(RATES)
+    np.testing.assert_allclose(coarse, fine, atol=2e-3)
+    band = roc_band(RocCurve(one, two), RATES, n_resamples=200)
+    assert np.all(band.high - band.low < 4 * 1.48 / np.sqrt(20_000))
+
+
+def test_gap_band_is_the_roc_band_less_the_rate():
+    scores = make(*draw(3, n=300))
+    band = roc_gap_band(scores, "negatives", RATES, kind="dkw")
+    np.testing.assert_allclose(band.value, roc_gap(scores, "negatives", RATES))
+    assert np.all((band.low <= band.value) & (band.value <= band.high))
+
+
+def test_bands_say_when_they_are_weak():
+    weighted = make(*draw(3, n=300, weights="real"))
+    assert "approximate" in roc_gap_band(weighted, "negatives", RATES, kind="dkw").warnings[0]
+    small = make(*draw(3, n=40))
+    assert "observations only" in roc_gap_band(small, "positives", RATES).warnings[0]
+    empty = roc_band(RocCurve(Distribution.from_sample([]), Distribution.from_sample([1.0])), RATES)
+    assert np.isnan(empty.low).all()
+    assert empty.warnings == ("a sample is empty",)
+    with pytest.raises(ValueError, match="kind must be"):
+        roc_gap_band(small, "positives", RATES, kind="normal")
+
+
+@pytest.mark.parametrize("levels", [None, 10])
+def test_roc_gap_estimates_agree_with_the_bootstrap(levels):
+    law = SquareLaw(0.3)
+    score, y, group = law.sample(6000, 0)
+    if levels:
+        score = np.round(score * levels)
+    scores = make(y, score, group)
+    constraint = RocConstraint(on="both", rates=(0.2, 0.45))
+    ours = roc_gap_estimates(scores, constraint)
+    boot = bootstrap(scores, constraint, n_resamples=1000, random_state=0).intervals()
+    for one, two in zip(ours, boot, strict=True):
+        assert one.value == pytest.approx(two.value)
+        assert (one.on, one.rate) == (two.on, two.rate)
+        if levels is None:  # near a jump the two differ: the bootstrap is not reliable there
+            assert one.standard_error == pytest.approx(two.standard_error, rel=0.25)
+        assert one.low <= one.value <= one.high
+
+
+def test_roc_gap_p_values_are_those_of_the_interval():
+    scores = make(*draw(3, n=800, levels=None))
+    for estimate in roc_gap_estimates(scores, RocConstraint(on="both", rates=(0.125, 0.25))):
+        for level in (0.5, 0.9, 0.99):
+            alone = RocConstraint(on=estimate.on, rates=(estimate.rate,))
+            [again] = roc_gap_estimates(scores, alone, confidence_level=level)
+            outside = again.low > 0 or again.high < 0
+            assert outside == (estimate.p_value < 1 - level)
+        assert estimate.adjusted_p_value >= estimate.p_value
+
+
+def test_rate_differences_at_a_fixed_threshold():
+    """Newcombe's method 10: published example, 56/70 against 48/80 gives 0.0524 to 0.3339."""
+    y = np.concatenate([np.zeros(70), np.zeros(80), [1, 1]]).astype(int)
+    group = np.concatenate([np.repeat("a", 70), np.repeat("b", 80), ["a", "b"]])
+    score = np.concatenate([np.arange(70) < 56, np.arange(80) < 48, [True, True]]).astype(float)
+    [fpr] = rate_difference_estimates(make(y, score, group), 0.5, ["fpr"])
+    assert fpr.value == pytest.approx(0.2)
+    assert (fpr.low, fpr.high) == (pytest.approx(0.0524, abs=1e-4), pytest.approx(0.3339, abs=1e-4))
+
+
+def test_rate_differences_with_weights_and_empty_cells():
+    scores = make(*draw(3, n=300, weights="real"))
+    for estimate in rate_difference_estimates(scores, 0.3):
+        assert estimate.low < estimate.value < estimate.high
+    empty = make([0, 1, 0], [1, 2, 2], ["a", "a", "b"])
+    [fnr] = rate_difference_estimates(empty, 1.5, ["fnr"])
+    assert np.isnan(fnr.low)
+    assert "empty cell" in fnr.warnings[0]
+
+
+# ---------------------------------------------------------------------- certificates
+
+
+def equal(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return make(rng.integers(0, 2, n), rng.normal(size=n), rng.integers(0, 2, n))
+
+
+def test_a_fair_score_is_certified_from_the_size_announced():
+    small = certify(equal(400), 0.05, on="negatives")
+    assert not small.certified
+    assert np.isnan(small.low)
+    assert small.thresholds == {}
+    assert small.words.startswith("Not certified: with ")
+    assert f"{small.needed:,} observations in every cell" in small.words
+    assert small.needed == int(np.ceil((2 * dkw_constant(0.05) / 0.05) ** 2))
+    large = certify(equal(10 * small.needed), 0.05, on="negatives")
+    assert large.certified
+    assert large.high - large.low > 0.9
+    [(low, high)] = large.thresholds.values()
+    assert low < high
+
+
+def test_a_certificate_is_true_and_not_empty():
+    """The credit law: positives differ except around one rate; 95 % of certificates must hold."""
+    law = credit_law()
+    grid = np.linspace(0, 1, 2001)
+    truth = np.abs(law.roc_gap("positives", grid))
+    wrong, some = 0, 0
+    for seed in range(40):
+        score, y, group = law.sample(20_000, seed)
+        for method in ("dkw", "simultaneous"):
+            found = certify(
+                make(y, score, group), 0.1, on="positives", method=method, n_resamples=100,
+                n_rates=101,
+            )  # fmt: skip
+            if found.certified:
+                some += 1
+                inside = (grid >= found.low) & (grid <= found.high)
+                wrong += bool(np.any(truth[inside] > 0.1 + 1e-9))
+    assert some >= 40
+    assert wrong <= 2
+
+
+def test_the_bootstrap_certifies_more():
+    scores = equal(20_000, seed=3)
+    dkw, boot = (certify(scores, 0.06, method=m) for m in ("dkw", "simultaneous"))
+    assert boot.certified
+    width = dkw.high - dkw.low if dkw.certified else 0.0
+    assert boot.high - boot.low >= width
+    assert boot.reach <= dkw.reach
+
+
+def test_within_an_interval_and_several_groups():
+    rng = np.random.default_rng(0)
+    n = 60_000
+    scores = make(rng.integers(0, 2, n), rng.normal(size=n), rng.integers(0, 3, n))
+    found = certify(scores, 0.06, interval=(0.1, 0.4))
+    assert found.certified
+    assert found.low >= 0.1
+    assert found.high <= 0.4
+    assert len(found.thresholds) == 6
+    assert len(found.sizes) == 6
+
+
+def test_bad_certificates():
+    scores = equal(400)
+    for tolerance in (0.0, 1.0, np.nan):
+        with pytest.raises(ValueError, match="tolerance"):
+            certify(scores, tolerance)
+    with pytest.raises(ValueError, match="method must be"):
+        certify(scores, 0.1, method="normal")
+    with pytest.raises(ValueError, match="n_rates"):
+        certify(scores, 0.1, n_rates=1)
+    with pytest.raises(ValueError, match="no positives of b"):
+        certify(make([0, 1, 0], [1, 2, 2], ["a", "a", "b"]), 0.1)
