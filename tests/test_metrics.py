@@ -18,6 +18,7 @@ COLUMN_METRICS = [
     metrics.auc_matrix,
     metrics.auc_gap,
     metrics.elementary_gaps,
+    metrics.gap_estimates,
     metrics.roc_gap,
     metrics.area_between_curves,
     metrics.abroca,
@@ -107,6 +108,21 @@ def test_elementary_gaps_need_two_groups():
     args, kwargs = arguments(n_groups=3)
     with pytest.raises(ValueError, match="two groups, but there are 3"):
         metrics.elementary_gaps(*args, **kwargs)
+
+
+def test_estimates_of_both_kinds_of_constraint():
+    args, kwargs = arguments(n=400, weights="real")
+    constraints = ["bnsp", es.RocConstraint(on="both", rates=(0.25,)), "inter_group"]
+    found = metrics.gap_estimates(*args, **kwargs, constraints=constraints, confidence_level=0.9)
+    assert [e.name for e in found] == [
+        "bnsp",
+        "roc_gap(negatives)",
+        "roc_gap(positives)",
+        "inter_group",
+    ]
+    assert found[0].value == metrics.auc_gap(*args, **kwargs, constraint="bnsp")
+    assert found[1].value == metrics.roc_gap(*args, **kwargs, rate=0.25)
+    assert all(e.low < e.value < e.high and e.confidence_level == 0.9 for e in found)
 
 
 def test_constraint_of_the_wrong_kind():

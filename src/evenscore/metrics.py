@@ -14,18 +14,27 @@ and so works with `sklearn.metrics.make_scorer`, metadata routing and fairlearn'
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any, Literal
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenscore import measures
-from evenscore.constraints import AucConstraint, RocConstraint, worst
+from evenscore.constraints import (
+    AucConstraint,
+    Constraint,
+    RocConstraint,
+    as_constraints,
+    worst,
+)
 from evenscore.curves import RocCurve
 from evenscore.distributions import Distribution, check_interval
 from evenscore.measures import AucMatrix
 from evenscore.scores import GroupedScores, OneOrBoth, class_names
+
+if TYPE_CHECKING:
+    from evenscore.inference import Estimate
 
 __all__ = [
     "abroca",
@@ -34,6 +43,7 @@ __all__ = [
     "auc_gap",
     "auc_matrix",
     "elementary_gaps",
+    "gap_estimates",
     "roc_curve",
     "roc_gap",
 ]
@@ -124,6 +134,48 @@ def auc_gap(
     """
     scores = _complete(y_true, y_score, sensitive_features, pos_label, sample_weight, group_order)
     return _number(worst(_named(constraint).gaps(scores)).value, absolute)
+
+
+def gap_estimates(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    constraints: str | Constraint | Iterable[str | Constraint],
+    confidence_level: float = 0.95,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    group_order: Groups = None,
+) -> list[Estimate]:
+    """Every gap of the constraints, AUC and ROC ones, with its interval and p-values.
+
+    >>> y, s, groups = [0, 1] * 100, range(200), ["a", "a", "b", "b"] * 50
+    >>> [gap] = gap_estimates(y, s, sensitive_features=groups, constraints="inter_group")
+    >>> gap.low < gap.value < gap.high
+    True
+    """
+    from evenscore import inference
+
+    scores = GroupedScores.from_arrays(
+        y_true,
+        y_score,
+        sensitive_features=sensitive_features,
+        pos_label=pos_label,
+        sample_weight=sample_weight,
+        group_order=group_order,
+    )
+    moments = inference.placement_moments(scores)
+    found: list[Estimate] = []
+    for constraint in as_constraints(constraints):
+        if isinstance(constraint, RocConstraint):
+            found += inference.roc_gap_estimates(
+                scores, constraint, confidence_level=confidence_level
+            )
+        else:
+            found += inference.gap_estimates(
+                scores, constraint, confidence_level=confidence_level, moments=moments
+            )
+    return found
 
 
 def elementary_gaps(

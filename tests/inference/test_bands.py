@@ -192,7 +192,7 @@ def test_a_fair_score_is_certified_from_the_size_announced():
     assert small.needed == int(np.ceil((2 * dkw_constant(0.05) / 0.05) ** 2))
     large = certify(equal(10 * small.needed), 0.05, on="negatives")
     assert large.certified
-    assert large.high - large.low > 0.9
+    assert (large.low, large.high) == (0.05, 0.95)
     [(low, high)] = large.thresholds.values()
     assert low < high
 
@@ -218,6 +218,13 @@ def test_a_certificate_is_true_and_not_empty():
     assert wrong <= 2
 
 
+def test_an_uneven_score_is_refused_for_its_gaps_not_for_its_size():
+    score, y, group = credit_law().sample(100_000, 0)
+    found = certify(make(y, score, group), 0.02, on="positives", interval=(0.1, 0.6))
+    assert not found.certified
+    assert found.words.startswith("Not certified: the gaps are too large")
+
+
 def test_the_bootstrap_certifies_more():
     scores = equal(20_000, seed=3)
     dkw, boot = (certify(scores, 0.06, method=m) for m in ("dkw", "simultaneous"))
@@ -241,7 +248,7 @@ def test_within_an_interval_and_several_groups():
 
 def test_bad_certificates():
     scores = equal(400)
-    for tolerance in (0.0, 1.0, np.nan):
+    for tolerance in (0.0, 0.5, 1.0, np.nan):
         with pytest.raises(ValueError, match="tolerance"):
             certify(scores, tolerance)
     with pytest.raises(ValueError, match="method must be"):

@@ -10,9 +10,16 @@ from rich.console import Console
 from rich.table import Table
 
 from evenscore.catalogue import CATALOGUE
-from evenscore.constraints import AucConstraint, Gap, RocConstraint
+from evenscore.constraints import RocConstraint
 from evenscore.datasets import load_adult
-from evenscore.measures import auc_matrix, roc_gap_curve
+from evenscore.inference import (
+    Estimate,
+    auc_estimates,
+    certify,
+    gap_estimates,
+    placement_moments,
+    roc_gap_estimates,
+)
 from evenscore.scores import CLASSES, GroupedScores
 from evenscore.thresholds import RateName, fair_thresholds, rates_at
 
@@ -30,21 +37,28 @@ def demo() -> None:
     scores = GroupedScores.from_arrays(
         data.y[test], model.decision_function(data.X[test]), sensitive_features=data.groups[test]
     )
-    matrix = auc_matrix(scores)
+    moments = placement_moments(scores)
+    overall, _ = auc_estimates(scores, moments=moments)
 
     console.print(
         f"\n[bold]Adult census data, {len(test):,} people the score has never seen.[/bold]\n"
         "Positive: income above $50,000. Groups: sex. The score never looked at fairness.\n"
-        f"Its overall AUC is [bold]{matrix.overall:.3f}[/bold]: a good score. Is it an even one?\n"
+        f"Its overall AUC is [bold]{overall.value:.3f}[/bold] ({overall.low:.3f} to "
+        f"{overall.high:.3f}): a good score. Is it an even one?\n"
     )
     console.print(_people(scores))
-    console.print(_named_gaps([gap for name in CATALOGUE for gap in _auc_gaps(name, scores)]))
-    console.print(_roc_gaps(RocConstraint(on="both", rates=RATES).gaps(scores), scores))
+    named = gap_estimates(scores, list(CATALOGUE), moments=moments)
+    console.print(_gaps("AUC fairness: should be zero", named))
+    pointwise = roc_gap_estimates(scores, RocConstraint(on="both", rates=RATES))
+    console.print(_gaps("ROC fairness: should be zero at every cut", pointwise))
     console.print(_cuts(scores))
     console.print(_fair_cuts(scores))
+    for on in CLASSES:
+        told = certify(scores, TOLERANCE, on=on, method="simultaneous")
+        console.print(f"[bold]{on.capitalize()}:[/bold] {told}")
     console.print(
-        f"Gaps beyond {TOLERANCE:.2f} are in red. Rates and gaps are those of this sample; "
-        "a person is selected if their score is above the cut.\n"
+        f"\nGaps whose whole 95% interval lies beyond {TOLERANCE:.2f} are in red, within it in "
+        "green. A person is selected if their score is above the cut.\n"
     )
 
 
@@ -56,13 +70,11 @@ def _fit_plain_score(X: NDArray[np.float64], y: NDArray[np.int64]) -> Any:
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(X, y)
 
 
-def _auc_gaps(name: str, scores: GroupedScores) -> list[Gap]:
-    return AucConstraint.named(name).gaps(scores)
-
-
-def _signed(value: float) -> str:
-    colour = "red" if abs(value) > TOLERANCE else "green"
-    return f"[{colour}]{value:+.3f}[/{colour}]"
+def _signed(gap: Estimate) -> str:
+    beyond = min(abs(gap.low), abs(gap.high)) > TOLERANCE and gap.low * gap.high > 0
+    within = max(abs(gap.low), abs(gap.high)) <= TOLERANCE
+    colour = "red" if beyond else "green" if within else "yellow"
+    return f"[{colour}]{gap.value:+.3f}[/{colour}]"
 
 
 def _people(scores: GroupedScores) -> Table:
@@ -81,27 +93,15 @@ def _people(scores: GroupedScores) -> Table:
     return table
 
 
-def _named_gaps(gaps: list[Gap]) -> Table:
-    table = Table(title="AUC fairness: should be zero", title_justify="left", show_lines=True)
-    table.add_column("notion", no_wrap=True)
-    table.add_column("gap", justify="right")
+def _gaps(title: str, gaps: list[Estimate]) -> Table:
+    table = Table(title=title, title_justify="left", show_lines=True)
+    table.add_column("gap", no_wrap=True)
+    table.add_column("value", justify="right")
+    table.add_column("95% interval", no_wrap=True)
     table.add_column("in words")
     for gap in gaps:
-        table.add_row(gap.name, _signed(gap.value), str(gap))
-    return table
-
-
-def _roc_gaps(gaps: list[Gap], scores: GroupedScores) -> Table:
-    table = Table(title="ROC fairness: should be zero at every cut", title_justify="left")
-    table.add_column("class")
-    table.add_column("gap", justify="right")
-    table.add_column("in words")
-    for gap in gaps:
-        table.add_row(gap.on, _signed(gap.value), str(gap))
-    for on in CLASSES:
-        value, rate = roc_gap_curve(scores, on).supremum
-        where = f"the worst of all, where {rate:.1%} of the {on} of {scores.groups[0]} are selected"
-        table.add_row(on, _signed(value), where)
+        interval = f"{gap.low:+.3f} to {gap.high:+.3f}"
+        table.add_row(gap.name, _signed(gap), interval, "; ".join((gap.words, *gap.warnings)))
     return table
 
 

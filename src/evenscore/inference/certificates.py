@@ -55,7 +55,7 @@ def certify(
     tolerance: float,
     *,
     on: OneOrBoth = "both",
-    interval: tuple[float, float] = (0.0, 1.0),
+    interval: tuple[float, float] | None = None,
     confidence_level: float = 0.95,
     method: Literal["dkw", "simultaneous"] = "dkw",
     n_rates: int | None = None,
@@ -64,27 +64,30 @@ def certify(
 ) -> Certificate:
     """Look for the largest interval of rates, within `interval`, on which the score is fair.
 
-    `method="dkw"` holds for any sample size and any distribution; `"simultaneous"` is tighter and
-    rests on the bootstrap. The error probability is shared equally between classes and pairs of
-    groups. The band is computed at `n_rates` rates (2,001 and 401 by default); in between, a ROC
+    By default rates from `tolerance` to 1 − `tolerance` are searched: beyond, half of the statement
+    holds for any score. `method="dkw"` holds for any sample size and any distribution;
+    `"simultaneous"` is tighter and rests on the bootstrap. The error probability is shared equally
+    between classes and pairs of groups.
+
+    The band is computed at `n_rates` rates (2,001 and 401 by default). Between two of them, a ROC
     curve being increasing, ROC(a) − a lies between low(a_k) − a_{k+1} and high(a_{k+1}) − a_k, and
     that is what must stay within the tolerance: the certificate speaks of all rates, not of a grid.
 
     >>> y, groups = [0, 1] * 20_000, ["a"] * 20_000 + ["b"] * 20_000
     >>> score = list(range(20_000)) * 2
     >>> print(certify(GroupedScores.from_arrays(y, score, sensitive_features=groups), 0.1))
-    Certified with 95% confidence: at all rates from 0 to 1 the gaps are within 0.1.
+    Certified with 95% confidence: at all rates from 0.1 to 0.9 the gaps are within 0.1.
     """
     if method not in ("dkw", "simultaneous"):
         raise ValueError(f"method must be 'dkw' or 'simultaneous', not {method!r}.")
-    if not 0.0 < tolerance < 1.0:
-        raise ValueError(f"tolerance must lie strictly between 0 and 1, not {tolerance!r}.")
+    if not 0.0 < tolerance < 0.5:
+        raise ValueError(f"tolerance must lie strictly between 0 and 0.5, not {tolerance!r}.")
     level = check_level(confidence_level)
     if n_rates is None:
         n_rates = 2001 if method == "dkw" else 401
     if n_rates < 2:
         raise ValueError(f"n_rates must be at least 2, not {n_rates!r}.")
-    start, stop = check_interval(interval)
+    start, stop = check_interval((tolerance, 1.0 - tolerance) if interval is None else interval)
     rates = np.linspace(start, stop, n_rates)
     scores.require_cells()
     cases = [(name, i, j) for name in class_names(on) for i, j in scores.pairs()]
@@ -118,18 +121,24 @@ def certify(
     }
     used = {k: n for k, n in cells.items() if k.split(" ", 1)[0] in class_names(on)}
     reach = float(worst.min())
+    margin = worst - middle
+    smallest = min(used, key=lambda cell: used[cell])
     if certified:
         words = (
             f"Certified with {level:.0%} confidence: at all rates from {low:.4g} to {high:.4g} "
             f"the gaps are within {tolerance:g}."
         )
-    else:
-        smallest = min(used, key=lambda cell: used[cell])
+    elif margin.min() > tolerance:
         words = (
-            f"Not certified: with {used[smallest]:,.0f} {smallest}, gaps below {reach:.3f} "
-            f"cannot be told from larger ones at any rate (the largest seen: {middle.max():.3f}); "
-            f"a score without gaps would need about {needed:,} observations in every cell to be "
-            f"certified within {tolerance:g}."
+            f"Not certified: with {used[smallest]:,.0f} {smallest}, not even a score without gaps "
+            f"would be certified within {tolerance:g} (gaps below {margin.min():.3f} cannot be "
+            f"told from zero at any rate); it takes about {needed:,} observations in every cell."
+        )
+    else:
+        words = (
+            f"Not certified: the gaps are too large; the smallest tolerance that holds anywhere is "
+            f"{reach:.3f}, at a rate of {rates[int(np.argmin(worst))]:.3g}, and the largest gap "
+            f"seen is {middle.max():.3f}."
         )
     thresholds = {}
     if certified:

@@ -133,7 +133,10 @@ def _test(
 
 
 def _statistics(second: Floats, weights: Floats, ends: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """sup |F₀ − F₁| and |AUC − ½| for many splits; `second` is the second group's weight by row."""
+    """Both statistics for many splits: sup |F₀ − F₁| and |AUC − ½|.
+
+    `second` is the weight of each row in the second group, shape (splits, rows).
+    """
     both, cumulative = np.cumsum(weights)[ends], np.cumsum(second, axis=1)[:, ends]
     total = cumulative[:, -1:]
     F_second = cumulative / total
