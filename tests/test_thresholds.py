@@ -97,8 +97,8 @@ def test_proposition_two_fpr_parity_is_where_the_curves_meet():
 
 def test_bad_requests():
     scores = make([0, 1, 0, 1], [1, 2, 2, 3], ["a", "a", "b", "b"])
-    with pytest.raises(ValueError, match="no rate 'tpr'"):
-        fair_thresholds(scores, "tpr")
+    with pytest.raises(ValueError, match="no rate 'accuracy'"):
+        fair_thresholds(scores, "accuracy")
     with pytest.raises(ValueError, match="no group 'c'; the groups are 'a', 'b'"):
         fair_thresholds(scores, "fpr", ("a", "c"))
     with pytest.raises(ValueError, match="two groups or more"):

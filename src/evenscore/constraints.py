@@ -25,6 +25,7 @@ from evenscore.scores import (
 
 __all__ = [
     "AucConstraint",
+    "Combination",
     "Constraint",
     "Gap",
     "RocConstraint",
@@ -67,12 +68,13 @@ class _Equality:
 
 
 @dataclass(frozen=True)
-class _Combination:
+class Combination:
     """Γ₁C₁ + … + Γ₅C₅ of the two groups compared."""
 
     gap_weights: tuple[float, ...]
 
     def sides(self, cell_weights: Floats, first: int, second: int) -> tuple[Floats, Floats]:
+        """Its positive and its negative part."""
         n_groups = cell_weights.shape[1]
         cells = four_cells(n_groups, first, second)
         full = np.zeros((2 * n_groups, 2 * n_groups))
@@ -80,6 +82,7 @@ class _Combination:
         return np.maximum(full, 0.0), np.maximum(-full, 0.0)
 
     def mixtures(self, cell_weights: Floats, first: int, second: int) -> list[Mixtures]:
+        """Refused: it is not made of two AUCs."""
         raise ValueError("A combination of elementary gaps has no pair of curves.")
 
 
@@ -132,7 +135,7 @@ class AucConstraint:
     """
 
     name: str
-    definition: Notion | _Equality | _Combination
+    definition: Notion | _Equality | Combination
     tolerance: float | None = None
 
     def __post_init__(self) -> None:
@@ -204,7 +207,7 @@ class AucConstraint:
         if array.shape != (5,) or not np.all(np.isfinite(array)):
             raise ValueError(f"gap_weights needs five finite numbers, not {gap_weights!r}.")
         told = name or "gap_weights(" + ", ".join(f"{weight:g}" for weight in array) + ")"
-        return cls(told, _Combination(tuple(array.tolist())), tolerance)
+        return cls(told, Combination(tuple(array.tolist())), tolerance)
 
     def coefficients(self, cell_weights: Floats, first: int, second: int) -> Floats:
         """W, 2K × 2K, such that the gap of two groups is the sum of W ∘ AUC matrix.

@@ -206,6 +206,10 @@ def inter_group_curve(
 ) -> RocCurve:
     """ROC_{F⁰,F¹}: the second group's negatives (or positives) against those of the first."""
     check_scores(scores)
+    if on not in CLASSES:
+        raise ValueError(f"on must be 'negatives' or 'positives', not {on!r}.")
+    if not (0 <= first < scores.n_groups and 0 <= second < scores.n_groups):
+        raise ValueError(f"There are groups 0 to {scores.n_groups - 1}, not {first} and {second}.")
     offset = CLASSES.index(on) * scores.n_groups
     cells = scores.cell_distributions
     return RocCurve(cells[offset + first], cells[offset + second])

@@ -143,11 +143,14 @@ def gap_estimates(
     sensitive_features: Any,
     constraints: str | Constraint | Iterable[str | Constraint],
     confidence_level: float = 0.95,
+    sampling: Literal["observations", "cells"] = "observations",
     pos_label: Any = None,
     sample_weight: Any = None,
     group_order: Groups = None,
 ) -> list[Estimate]:
     """Every gap of the constraints, AUC and ROC ones, with its interval and p-values.
+
+    `sampling` says whether people were drawn at random, or so many of each class and group.
 
     >>> y, s, groups = [0, 1] * 100, range(200), ["a", "a", "b", "b"] * 50
     >>> [gap] = gap_estimates(y, s, sensitive_features=groups, constraints="inter_group")
@@ -173,7 +176,11 @@ def gap_estimates(
             )
         else:
             found += inference.gap_estimates(
-                scores, constraint, confidence_level=confidence_level, moments=moments
+                scores,
+                constraint,
+                confidence_level=confidence_level,
+                sampling=sampling,
+                moments=moments,
             )
     return found
 

@@ -152,6 +152,8 @@ class GroupedScores:
         check_lengths(lengths)
         if "count" in numbers:
             _check_counts(numbers["count"], numbers.get("weight"), str(count))
+        if "weight_squared" in numbers:
+            _check_squares(numbers, str(weight_squared))
         return cls._build(values, positive, codes, groups, **numbers)
 
     @classmethod
@@ -445,6 +447,21 @@ def _check_counts(counts: Floats, weights: Floats | None, name: str) -> None:
         bad = np.flatnonzero((counts == 0.0) & (weights > 0.0))
         if bad.size:
             raise ValueError(f"{name} is 0 at row {bad[0]}, where the weight is positive.")
+
+
+def _check_squares(numbers: dict[str, Floats], name: str) -> None:
+    """Σw² of c weights that add up to W lies between W²/c and W²."""
+    squares = numbers["weight_squared"]
+    counts = numbers.get("count", np.ones(len(squares)))
+    square = numbers.get("weight", counts) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.where(counts > 0, square / counts, 0.0)
+    bad = np.flatnonzero((squares < low * (1 - 1e-9)) | (squares > square * (1 + 1e-9)))
+    if bad.size:
+        raise ValueError(
+            f"{name} is {squares[bad[0]]:g} at row {bad[0]}, which is no sum of squares of "
+            "weights that add up to the weight there."
+        )
 
 
 def _group_codes(

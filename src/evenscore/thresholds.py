@@ -19,8 +19,8 @@ from evenscore.scores import GroupedScores, check_scores
 __all__ = ["RATES", "FairThresholds", "GroupRates", "RateName", "fair_thresholds", "rates_at"]
 
 Floats = NDArray[np.float64]
-RateName = Literal["fpr", "fnr", "selection_rate", "error_rate", "precision"]
-RATES: tuple[RateName, ...] = ("fpr", "fnr", "selection_rate", "error_rate", "precision")
+RateName = Literal["fpr", "tpr", "fnr", "selection_rate", "error_rate", "precision"]
+RATES: tuple[RateName, ...] = ("fpr", "tpr", "fnr", "selection_rate", "error_rate", "precision")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,11 @@ class GroupRates:
     def fpr(self) -> Floats:
         """False positive rate: share of the group's negatives that is selected."""
         return _ratio(self.selected[:, 0], self.selected[:, 0] + self.rejected[:, 0])
+
+    @property
+    def tpr(self) -> Floats:
+        """True positive rate: share of the group's positives that is selected."""
+        return _ratio(self.selected[:, 1], self.selected[:, 1] + self.rejected[:, 1])
 
     @property
     def fnr(self) -> Floats:
@@ -148,7 +153,9 @@ def fair_thresholds(
     # On [levels[i], levels[i + 1]) the classifier is the same; at the last level nobody is left.
     by_group = rates_at(scores, levels[:-1]).rate(rate)[:, positions]
     weights = scores.cell_weights[:, positions]
-    needed = {"fpr": weights[0], "fnr": weights[1]}.get(rate, weights.sum(axis=0))
+    needed = {"fpr": weights[0], "tpr": weights[1], "fnr": weights[1]}.get(
+        rate, weights.sum(axis=0)
+    )
     if (needed == 0).any():
         name = compared[int(np.argmin(needed))]
         raise ValueError(f"The {rate} of group {name!r} is undefined: it has an empty cell.")

@@ -13,7 +13,7 @@ from evenscore.inference import (
     roc_gap_band,
     roc_gap_estimates,
 )
-from evenscore.inference.bands import _coarsened, dkw_constant
+from evenscore.inference.bands import _coarsened
 from evenscore.measures import roc_gap
 
 RATES = np.linspace(0.05, 0.6, 23)
@@ -78,6 +78,46 @@ def test_coverage_of_bands(levels, n0, n1):
     assert 0.93 <= np.mean(hits["pointwise"]) <= 0.995
     assert np.mean(hits["simultaneous"]) >= 0.91  # 94 % less two and a half standard errors
     assert np.mean(hits["dkw"]) >= 0.95
+
+
+@pytest.mark.parametrize(("n0", "n1"), [(50, 50), (50, 1000)])
+def test_pointwise_intervals_at_small_rates(n0, n1):
+    """Few are above the cut, and often none of the sample: the cut may lie beyond it."""
+    rng = np.random.default_rng(0)
+    rates = np.array([0.01, 0.02, 0.05, 0.95, 0.99])
+    inside = np.zeros(len(rates))
+    for _ in range(300):
+        samples = (Distribution.from_sample(rng.random(n)) for n in (n0, n1))
+        band = roc_band(RocCurve(*samples), rates, kind="pointwise")
+        inside += (band.low <= rates) & (rates <= band.high)
+    assert np.all(inside / 300 >= 0.93), inside / 300
+
+
+@pytest.mark.parametrize("shift", [3.0, 3.5])
+def test_simultaneous_band_of_a_nearly_perfect_score(shift):
+    from scipy.stats import norm
+
+    rng = np.random.default_rng(0)
+    truth = norm.sf(norm.isf(RATES) - shift)
+    inside = 0
+    for _ in range(100):
+        samples = (Distribution.from_sample(rng.normal(m, 1, 50)) for m in (0.0, shift))
+        band = roc_band(RocCurve(*samples), RATES, n_resamples=100, random_state=rng)
+        inside += np.all((band.low <= truth) & (truth <= band.high))
+    assert inside >= 92
+
+
+def test_ties_ask_for_more():
+    """With ties the bootstrap must be right twice as often: the band of a tied sample is wider."""
+    rng = np.random.default_rng(0)
+    one, two = (np.round(rng.normal(size=400) * 2) for _ in range(2))
+    tied = RocCurve(Distribution.from_sample(one), Distribution.from_sample(two))
+    wide = roc_band(tied, RATES, confidence_level=0.9, random_state=1)
+    assert wide.shift[0] > 0
+    jitter = RocCurve(
+        Distribution.from_sample(one + rng.uniform(-1e-6, 1e-6, 400)), Distribution.from_sample(two)
+    )
+    assert wide.shift[0] > roc_band(jitter, RATES, confidence_level=0.9, random_state=1).shift[0]
 
 
 def test_simultaneous_band_is_between_pointwise_and_dkw():
@@ -162,6 +202,13 @@ def test_rate_differences_at_a_fixed_threshold():
     [fpr] = rate_difference_estimates(make(y, score, group), 0.5, ["fpr"])
     assert fpr.value == pytest.approx(0.2)
     assert (fpr.low, fpr.high) == (pytest.approx(0.0524, abs=1e-4), pytest.approx(0.3339, abs=1e-4))
+    assert 0.001 < fpr.p_value < 0.02
+    with pytest.raises(ValueError, match="no interval for 'precision'; there is for fpr, tpr"):
+        rate_difference_estimates(make(y, score, group), 0.5, ["precision"])
+    with pytest.raises(ValueError, match="threshold must be one number"):
+        rate_difference_estimates(make(y, score, group), [0.5, 0.6])
+    [tpr] = rate_difference_estimates(make(y, score, group), 0.5, "tpr")
+    assert tpr.value == 0.0
 
 
 def test_rate_differences_with_weights_and_empty_cells():
@@ -189,12 +236,72 @@ def test_a_fair_score_is_certified_from_the_size_announced():
     assert small.thresholds == {}
     assert small.words.startswith("Not certified: with ")
     assert f"{small.needed:,} observations in every cell" in small.words
-    assert small.needed == int(np.ceil((2 * dkw_constant(0.05) / 0.05) ** 2))
+    sizes = [certify(equal(n), 0.05, on="negatives").needed for n in (20, 400)]
+    assert sizes[0] == sizes[1]
+    # So many observations in every cell: certified at most rates, more often than not.
+    wide = [certify(equal(4 * small.needed, seed), 0.05, on="negatives") for seed in range(9)]
+    assert np.median([c.high - c.low if c.certified else 0.0 for c in wide]) > 0.45
     large = certify(equal(10 * small.needed), 0.05, on="negatives")
     assert large.certified
     assert (large.low, large.high) == (0.05, 0.95)
-    [(low, high)] = large.thresholds.values()
-    assert low < high
+
+
+def test_certificate_by_hand():
+    """DKW shared between two classes, and the slack between three rates."""
+    scores = equal(60_000, seed=5)
+    found = certify(scores, 0.4, interval=(0.2, 0.6), n_rates=3)
+    k = np.sqrt(np.log(4 / 0.025) / 2)  # 5 % shared by negatives and positives
+    rates, worst = np.array([0.2, 0.4, 0.6]), np.zeros(2)
+    cells = scores.cell_distributions
+    for offset in (0, 2):
+        curve = RocCurve(cells[offset], cells[offset + 1])
+        e0, e1 = (k / np.sqrt(len(c)) for c in (curve.reference, curve.target))
+        high, low = curve.evaluate(rates + e0) + e1, curve.evaluate(rates - e0) - e1
+        for step in range(2):
+            above, below = high[step + 1] - rates[step], rates[step + 1] - low[step]
+            worst[step] = max(worst[step], above, below)
+    assert found.reach == pytest.approx(worst.min())
+    assert found.reach > 0.2  # the slack of a step of 0.2 alone
+    key = ("positives", "0", "1")
+    e0 = k / np.sqrt(len(cells[2]))
+    cuts = cells[2].threshold([0.6 - e0, 0.2 + e0])
+    assert found.thresholds[key] == pytest.approx(tuple(cuts))
+
+
+def test_thresholds_are_covered_by_the_statement():
+    law = credit_law()
+    inside = []
+    for seed in range(30):
+        score, y, group = law.sample(20_000, seed)
+        found = certify(make(y, score, group), 0.1, on="positives")
+        if found.certified and np.isfinite(found.thresholds["positives", "0", "1"][0]):
+            cuts = np.array(found.thresholds["positives", "0", "1"])
+            rates = 1 - law.cdf(cuts)[:, 2]
+            inside.append(np.all((rates >= found.low - 1e-9) & (rates <= found.high + 1e-9)))
+    assert len(inside) > 10
+    assert np.mean(inside) >= 0.95
+
+
+def test_tiny_cells_are_never_certified_by_the_bootstrap():
+    tiny = make([0, 0, 1, 1], [3, 2, 5, 4], ["a", "b"] * 2)
+    found = certify(tiny, 0.2, interval=(0, 0.5), method="simultaneous")
+    assert not found.certified
+    assert "too small for the bootstrap" in found.warnings[0]
+    assert found.words.startswith("Not certified: with 1 ")
+    # Reviewers' law: a share of the target above every reference that a sample often misses.
+    rng = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(100):
+        above = rng.random(100) < 0.0225
+        target = np.where(above, 2.0, rng.random(100) / 2)
+        score = np.concatenate([rng.random(100), target, [0.0, 1.0]])
+        y, group = np.r_[np.zeros(200, int), 1, 1], np.r_[np.repeat([0, 1], 100), 0, 1]
+        found = certify(
+            make(y, score, group), 0.02, on="negatives", interval=(0, 0.1),
+            method="simultaneous", n_resamples=100, n_rates=51,
+        )  # fmt: skip
+        wrong += found.certified and found.low == 0.0
+    assert wrong <= 5
 
 
 def test_a_certificate_is_true_and_not_empty():
@@ -253,7 +360,22 @@ def test_bad_certificates():
             certify(scores, tolerance)
     with pytest.raises(ValueError, match="method must be"):
         certify(scores, 0.1, method="normal")
-    with pytest.raises(ValueError, match="n_rates"):
-        certify(scores, 0.1, n_rates=1)
+    for bad in (1, 10.5, "x"):
+        with pytest.raises(ValueError, match="n_rates"):
+            certify(scores, 0.1, n_rates=bad)
+    for bad in (None, "0.1"):
+        with pytest.raises(ValueError, match="tolerance"):
+            certify(scores, bad)
+    with pytest.raises(TypeError, match="Expected a GroupedScores"):
+        certify(None, 0.1)
+    with pytest.raises(ValueError, match="n_resamples"):
+        roc_gap_band(scores, "negatives", RATES, n_resamples=0)
+    with pytest.raises(ValueError, match="on must be"):
+        roc_gap_band(scores, "both", RATES)
+    with pytest.raises(ValueError, match="groups 0 to 1"):
+        roc_gap_band(scores, "negatives", RATES, first=5)
+    with pytest.raises(TypeError, match="takes a RocConstraint"):
+        roc_gap_estimates(scores, "bnsp")
+    assert "99.9% confidence" in certify(equal(200_000), 0.2, confidence_level=0.999).words
     with pytest.raises(ValueError, match="no positives of b"):
         certify(make([0, 1, 0], [1, 2, 2], ["a", "a", "b"]), 0.1)

@@ -99,6 +99,12 @@ def test_density_ratio_of_known_densities():
     apart = [0] * 40 + [1] * 40
     far = GroupedScores.from_arrays([0, 1] * 40, range(80), sensitive_features=apart)
     assert density_ratio(far) == np.inf
+    two_values = GroupedScores.from_arrays(
+        [0, 1] * 40, [0, 0, 1, 1] * 20, sensitive_features=[0, 0, 1, 1, 1, 1, 0, 0] * 10
+    )
+    assert density_ratio(two_values) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="n_bins"):
+        density_ratio(far, n_bins=0)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +116,7 @@ def test_density_ratio_of_known_densities():
         (lambda: sup_gap_bound([1.5], 0.1, 2.0), "between 0 and 1"),
         (lambda: rates_needed(0.1, 0.1, 2.0), "larger than the gap"),
         (lambda: rates_needed(0.2, 0.1, 0.2), "at least 1"),
+        (lambda: rates_needed(0.2, 0.1, np.inf), "finite"),
         (lambda: sample_size_needed(lambda n: None, 0.0), "excess"),
     ],
 )

@@ -80,6 +80,40 @@ def test_many_distinct_scores_are_cut_into_classes():
     assert test.p_value == pytest.approx(0.01)
 
 
+def test_ties_of_the_supremum_are_broken_by_the_auc():
+    """Among splits with the same supremum, those with a larger shift count as more extreme."""
+    from itertools import combinations
+
+    one, two = np.array([1.0, 2.0, 3.0, 6.0]), np.array([4.0, 5.0, 7.0, 8.0])
+    pooled = np.sort(np.concatenate([one, two]))
+
+    def pair(second):
+        first = np.setdiff1d(pooled, second)
+        sup = max(abs(np.mean(first <= t) - np.mean(second <= t)) for t in pooled)
+        return round(sup, 9), round(abs(np.mean(second[None] > first[:, None]) - 0.5), 9)
+
+    observed = pair(two)
+    splits = [pair(np.array(c)) for c in combinations(pooled, 4)]
+    exact = np.mean([s >= observed for s in splits])
+    without = np.mean([s[0] >= observed[0] for s in splits])
+    assert exact < without
+    [test] = permutation_tests(negatives(one, two), on="negatives", n_permutations=20_000)
+    assert test.p_value == pytest.approx(exact, abs=0.01)
+
+
+def test_weights_come_with_a_warning():
+    scores = negatives(np.arange(20.0), np.arange(30.0), np.linspace(1, 2, 50))
+    [test] = permutation_tests(scores, on="negatives", n_permutations=9)
+    assert "weights are distributed alike" in test.warnings[0]
+
+
+def test_too_many_people():
+    table = {"score": [1, 2, 1, 2], "label": [0] * 4, "group": list("aabb"), "n": [4e8] * 4}
+    scores = GroupedScores.from_table(table, count="n")
+    with pytest.raises(ValueError, match="fewer than 10\\^9 people"):
+        permutation_tests(scores, on="negatives", n_permutations=9)
+
+
 def test_several_groups_and_an_empty_cell():
     y, score, group, _ = draw(4, n_groups=3)
     keep = ~((y == 1) & (group == 2))
@@ -97,5 +131,6 @@ def test_bad_arguments():
     scores = make(*draw(0))
     with pytest.raises(ValueError, match="statistic must be"):
         permutation_tests(scores, statistic="mean")
-    with pytest.raises(ValueError, match="n_permutations"):
-        permutation_tests(scores, n_permutations=0)
+    for bad in (0, 2.5, None):
+        with pytest.raises(ValueError, match="n_permutations"):
+            permutation_tests(scores, n_permutations=bad)

@@ -4,7 +4,8 @@ Two things are uncertain: where the cut lies that selects a share a of the refer
 and which share of the target is above it (e₁). All bands here combine the two on the curve itself,
 without estimating densities, so that they hold with ties:
 
-- pointwise: Wilson's intervals of both shares, combined so that z₀² + z₁² = z²;
+- pointwise: the binomial range of the cut and Wilson's interval of the share, so that
+  z₀² + z₁² = z²;
 - DKW, for all rates at once, for any sample size and any distribution:
   [ROC(a − e₀) − e₁, ROC(a + e₀) + e₁] with e = √(log(4/δ) / 2n) of either sample;
 - simultaneous: the same shape with e = k/√n, the smallest k that the bootstrap finds sufficient on
@@ -24,8 +25,10 @@ from evenscore.distributions import Distribution, check_rates
 from evenscore.inference.bootstrap import RandomState, redraw, roc_replicates
 from evenscore.inference.estimate import (
     SMALL_CELL,
+    check_count,
     check_level,
     normal_quantile,
+    percent,
     wilson,
 )
 from evenscore.measures import inter_group_curve
@@ -43,6 +46,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 BandKind = Literal["pointwise", "simultaneous", "dkw"]
 
+_BATCH = 2_000_000  # replicate weights held at a time
 _LEVELS = 4096  # the bootstrap sees samples through this many levels at most
 _ANGLES = np.linspace(0.0, np.pi / 2.0, 17)[:, None]
 
@@ -51,6 +55,7 @@ _ANGLES = np.linspace(0.0, np.pi / 2.0, 17)[:, None]
 class Band:
     """A curve over rates with its confidence band.
 
+    `shift` is (e₀, e₁), how far the curve is moved in rate and in height (0 for pointwise ones).
     `warnings` says where the band falls short of what its kind promises.
     """
 
@@ -60,6 +65,7 @@ class Band:
     high: Floats
     confidence_level: float
     kind: BandKind
+    shift: tuple[float, float] = (0.0, 0.0)
     warnings: tuple[str, ...] = ()
 
     def gap(self) -> Band:
@@ -80,10 +86,10 @@ def roc_band(
 ) -> Band:
     """The band of a ROC curve at the given rates.
 
-    Measured (benchmarks/coverage.py): pointwise intervals cover as they should, and more than that
-    where fewer than about five observations are expected above the cut; simultaneous bands cover
-    at least 94 % at a nominal 95 % for cells of 50 and more. The DKW band needs no such proviso,
-    unless observations are weighted: then effective sizes stand in, and it is an approximation.
+    Measured (benchmarks/coverage.py): pointwise intervals cover at least 93 %, and more than 97 %
+    where few observations are expected beyond the cut; simultaneous bands cover at least 94 % at a
+    nominal 95 % for cells of 50 and more. The DKW band needs no such proviso, unless observations
+    are weighted: then effective sizes stand in, and it is an approximation.
 
     >>> one, two = Distribution.from_sample(range(100)), Distribution.from_sample(range(10, 110))
     >>> band = roc_band(RocCurve(one, two), [0.2, 0.5], kind="dkw")
@@ -96,22 +102,27 @@ def roc_band(
     sizes = curve.reference.effective_size, curve.target.effective_size
     if min(sizes) == 0.0:
         nothing = np.full(rates.shape, np.nan)
-        return Band(rates, value, nothing, nothing, level, kind, ("a sample is empty",))
+        return Band(rates, value, nothing, nothing, level, kind, warnings=("a sample is empty",))
     warnings: tuple[str, ...] = ()
+    shift = (0.0, 0.0)
     if kind == "pointwise":
         low, high = pointwise_band(curve, rates, normal_quantile(0.5 + level / 2.0))
-    elif kind == "dkw":
-        low, high = _shifted(curve, rates, dkw_constant(1.0 - level))
-        if curve.reference.is_weighted or curve.target.is_weighted:
+    elif kind in ("simultaneous", "dkw"):
+        k = dkw_constant(1.0 - level)
+        if kind == "simultaneous":
+            check_count(n_resamples, "n_resamples", 2)
+            k = _calibrated(curve, rates, level, n_resamples, random_state)
+            if n_resamples * (1.0 - level) < 10.0:
+                warnings = (f"{n_resamples} resamples are few for a level of {percent(level)}",)
+        elif curve.reference.is_weighted or curve.target.is_weighted:
             warnings = ("with weights the DKW band is approximate: it uses effective sizes",)
-    elif kind == "simultaneous":
-        k = _calibrated(curve, rates, level, n_resamples, random_state)
-        low, high = _shifted(curve, rates, k)
+        shift = _shift(sizes, k, level if kind == "simultaneous" else None)
+        low, high = _shifted(curve, rates, shift)
     else:
         raise ValueError(f"kind must be 'pointwise', 'simultaneous' or 'dkw', not {kind!r}.")
     if kind != "dkw" and min(sizes) < SMALL_CELL:
-        warnings = (f"the smaller sample is worth {min(sizes):.0f} observations only",)
-    return Band(rates, value, low, high, level, kind, warnings)
+        warnings = (*warnings, f"the smaller sample is worth {min(sizes):.0f} observations only")
+    return Band(rates, value, low, high, level, kind, shift, warnings)
 
 
 def dkw_constant(delta: float) -> float:
@@ -122,8 +133,20 @@ def dkw_constant(delta: float) -> float:
     return float(np.sqrt(np.log(4.0 / delta) / 2.0))
 
 
-def _shifted(curve: RocCurve, rates: Floats, k: float) -> tuple[Floats, Floats]:
-    e0, e1 = (k / np.sqrt(s.effective_size) for s in (curve.reference, curve.target))
+def _shift(sizes: tuple[float, float], k: float, level: float | None) -> tuple[float, float]:
+    """(e₀, e₁) = k/√n, for the bootstrap at least log(2/δ)/n.
+
+    Where a sample has nobody above (or below) a cut, resampling cannot see that the law may have: a
+    share of up to log(2/δ)/n goes unseen with probability δ/2.
+    """
+    least = 0.0 if level is None else float(np.log(2.0 / (1.0 - level)))
+    ceiling = dkw_constant(1.0 - level) if level is not None else k
+    e0, e1 = (min(max(k / np.sqrt(n), least / n), ceiling / np.sqrt(n)) for n in sizes)
+    return float(e0), float(e1)
+
+
+def _shifted(curve: RocCurve, rates: Floats, shift: tuple[float, float]) -> tuple[Floats, Floats]:
+    e0, e1 = shift
     low = np.where(rates < e0, 0.0, curve.evaluate(np.maximum(rates - e0, 0.0)))
     high = curve.evaluate(np.minimum(rates + e0, 1.0))
     return np.maximum(low - e1, 0.0), np.minimum(high + e1, 1.0)
@@ -134,31 +157,33 @@ def _calibrated(
 ) -> float:
     """The smallest k for which the shifted band of a replicate holds the curve often enough.
 
-    With ties in the reference the bootstrap is a little optimistic: it must then be right twice as
+    Every replicate has its own smallest k, found by bisection; the answer is their quantile. With
+    ties in the reference the bootstrap is a little optimistic: it must then be right twice as
     often. (Measured; see benchmarks/coverage.py.)
     """
-    tied = bool((curve.reference.values[1:] == curve.reference.values[:-1]).any()) or (
-        curve.reference.n_observations > len(curve.reference)
-    )
+    tied = curve.reference.n_observations > len(np.unique(curve.reference.values))
     wanted = 1.0 - (1.0 - level) / 2.0 if tied else level
     one, two = (s.homogeneous() for s in _coarsened(curve.reference, curve.target))
     rng = np.random.default_rng(random_state)
-    weights = redraw(one, n_resamples, rng), redraw(two, n_resamples, rng)
     centre = RocCurve(one, two).evaluate(rates)
     e0, e1 = (1.0 / np.sqrt(s.effective_size) for s in (curve.reference, curve.target))
-
-    def holds(k: float) -> float:
-        low = roc_replicates(one, two, *weights, np.maximum(rates - k * e0, 0.0))
-        low = np.where(rates < k * e0, 0.0, low) - k * e1
-        high = roc_replicates(one, two, *weights, np.minimum(rates + k * e0, 1.0)) + k * e1
-        inside = (low <= centre + 1e-12) & (centre <= high + 1e-12)
-        return float(inside.all(axis=1).mean())
-
-    lowest, highest = 0.0, dkw_constant(1.0 - level)
-    for _ in range(9):
-        middle = (lowest + highest) / 2.0
-        lowest, highest = (lowest, middle) if holds(middle) >= wanted else (middle, highest)
-    return highest
+    batch = max(1, _BATCH // (len(one) + len(two) + len(rates)))
+    smallest = []
+    for start in range(0, n_resamples, batch):
+        size = min(batch, n_resamples - start)
+        weights = redraw(one, size, rng), redraw(two, size, rng)
+        lowest, highest = np.zeros((size, 1)), np.full((size, 1), dkw_constant(1.0 - level))
+        for _ in range(9):
+            k = (lowest + highest) / 2.0
+            left, right = rates - k * e0, np.minimum(rates + k * e0, 1.0)
+            low = roc_replicates(one, two, *weights, np.maximum(left, 0.0))
+            low = np.where(left < 0.0, 0.0, low) - k * e1
+            high = roc_replicates(one, two, *weights, right) + k * e1
+            inside = (low <= centre + 1e-12) & (centre <= high + 1e-12)
+            holds = inside.all(axis=1, keepdims=True)
+            lowest, highest = np.where(holds, lowest, k), np.where(holds, k, highest)
+        smallest.append(highest[:, 0])
+    return float(np.quantile(np.concatenate(smallest), wanted, method="higher"))
 
 
 def _coarsened(*samples: Distribution) -> list[Distribution]:
@@ -185,16 +210,39 @@ def pointwise_band(curve: RocCurve, rates: Floats, z: float | Floats) -> tuple[F
         # Ties: the curve has jumps, and the cut may lie on either side of one. All splits
         # z² = z₀² + z₁² between the two sources are tried, and the widest counts.
         z0, z1 = z * np.sin(_ANGLES), z * np.cos(_ANGLES)
-        left, right = wilson(rates, n0, z0)
-        low = wilson(curve.evaluate(left), n1, z1)[0].min(axis=0)
-        high = wilson(curve.evaluate(right), n1, z1)[1].max(axis=0)
-        return low, high
+        left, right = _cut_limits(curve, rates, n0, z0, tied=True)
+        return wilson(left, n1, z1)[0].min(axis=0), wilson(right, n1, z1)[1].max(axis=0)
     value = curve.evaluate(rates)
-    left, right = wilson(rates, n0, z)
+    left, right = _cut_limits(curve, rates, n0, z, tied=False)
     low, high = wilson(value, n1, z)
-    below, above = value - curve.evaluate(left), curve.evaluate(right) - value
-    low, high = value - np.hypot(value - low, below), value + np.hypot(high - value, above)
+    low = value - np.hypot(value - low, value - left)
+    high = value + np.hypot(high - value, right - value)
     return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+
+def _cut_limits(
+    curve: RocCurve, rates: Floats, size: float, z: float | Floats, *, tied: bool
+) -> tuple[Floats, Floats]:
+    """The least and the largest height of the curve where the cut may lie.
+
+    Of the reference, N ~ Binomial(n, rate) lie above the true cut, which is therefore below the
+    N-th largest and not below the next: N is taken at its quantiles. With N = 0 the cut may lie
+    above the whole sample and any share of the target, even none, may be above it; likewise N = n.
+    """
+    from scipy.special import bdtrik, ndtr
+
+    tail = ndtr(-np.asarray(z))
+    least, most = (np.ceil(np.nan_to_num(bdtrik(p, size, rates))) for p in (tail, 1.0 - tail))
+    sure = (rates == 0.0) | (rates == 1.0)
+    least, most = np.where(sure, rates * size, least), np.where(sure, rates * size, most)
+    most = np.where((1.0 - tail < 1.0) | sure, most, size)  # beyond the precision of a double
+    low, high = (curve.evaluate(np.clip((n - 1.0) / size, 0.0, 1.0)) for n in (least, most + 1.0))
+    if not tied:  # halfway between the two order statistics; with ties the ends themselves
+        low = 0.5 * (low + curve.evaluate(np.clip(least / size, 0.0, 1.0)))
+        high = 0.5 * (high + curve.evaluate(np.clip((most - 1.0) / size, 0.0, 1.0)))
+    low = np.where((least <= 0.0) & ~sure, 0.0, np.where(sure, curve.evaluate(rates), low))
+    high = np.where((most >= size) & ~sure, 1.0, np.where(sure, curve.evaluate(rates), high))
+    return low, high
 
 
 def roc_gap_band(

@@ -21,9 +21,9 @@ from evenscore.constraints import (
     combine,
 )
 from evenscore.distributions import RATE_TOLERANCE, Distribution, check_rates
-from evenscore.inference.estimate import Estimate, check_level, normal_quantile
+from evenscore.inference.estimate import Estimate, check_count, check_level, normal_quantile
 from evenscore.inference.variance import Sampling
-from evenscore.scores import CLASSES, GroupedScores, class_names
+from evenscore.scores import CLASSES, GroupedScores, check_scores, class_names
 
 __all__ = ["BootstrapDistribution", "bootstrap", "redraw", "roc_replicates"]
 
@@ -95,9 +95,10 @@ def bootstrap(
 ) -> BootstrapDistribution:
     """Bootstrap every gap of the given constraints, AUC and ROC ones alike.
 
-    `sampling="cells"` draws within each class and group; `"observations"` draws people, so that
-    cell sizes vary (a replicate in which a needed cell is empty gives NaN). With weights, an
-    observation keeps its weight, as far as the table knows it (`Distribution.homogeneous`).
+    `sampling="cells"` draws within each class and group, whose total weights stay what they are;
+    `"observations"` draws people, so that cell sizes vary (a replicate in which a needed cell is
+    empty gives NaN). With weights, an observation keeps its weight, as far as the table knows it
+    (`Distribution.homogeneous`).
 
     >>> y, groups = [0, 1, 0, 1] * 50, list("abba") * 50
     >>> scores = GroupedScores.from_arrays(y, range(200), sensitive_features=groups)
@@ -105,9 +106,11 @@ def bootstrap(
     >>> gap.low < gap.value < gap.high
     True
     """
-    if n_resamples < 2:
-        raise ValueError(f"n_resamples must be at least 2, not {n_resamples!r}.")
+    check_scores(scores)
+    check_count(n_resamples, "n_resamples", 2)
     found = as_constraints(constraints)
+    if not found:
+        raise ValueError("There is nothing to bootstrap: constraints is empty.")
     estimates = [
         Estimate.of_gap(gap, method="bootstrap")
         for constraint in found
@@ -137,6 +140,12 @@ def redraw(sample: Distribution, size: int, rng: np.random.Generator) -> Floats:
     return rng.multinomial(n, shares, size=size) * (sample.weights / sample.counts)
 
 
+def _rescaled(weights: Floats, total: float) -> Floats:
+    """Replicates of a cell with the weight it has: its share of the population is fixed."""
+    sums = weights.sum(axis=1, keepdims=True)
+    return np.asarray(weights * np.divide(total, sums, out=np.ones_like(sums), where=sums > 0))
+
+
 def _redraw_cells(
     cells: list[Distribution], n_resamples: int, sampling: Sampling, rng: np.random.Generator
 ) -> Iterator[list[Floats]]:
@@ -156,7 +165,7 @@ def _redraw_cells(
     for start in range(0, n_resamples, batch):
         size = min(batch, n_resamples - start)
         if sampling == "cells":
-            yield [redraw(cell, size, rng) for cell in cells]
+            yield [_rescaled(redraw(cell, size, rng), cell.total) for cell in cells]
         else:
             yield np.split(redraw(joint, size, rng), ends, axis=1)
 
@@ -223,11 +232,14 @@ def roc_replicates(
     target_weights: Floats,
     rates: Floats,
 ) -> Floats:
-    """ROC(rates) by Definition 1 in every replicate, shape (replicates, rates)."""
-    rates = check_rates(rates)
+    """ROC(rates) by Definition 1 in every replicate, shape (replicates, rates).
+
+    `rates` are the same for all replicates, or one row for each.
+    """
+    rates = np.atleast_2d(check_rates(rates))
     size = len(reference_weights)
     if len(reference) == 0 or len(target) == 0:
-        return np.full((size, len(rates)), np.nan)
+        return np.full((size, rates.shape[1]), np.nan)
     below, other = _cumulative(reference_weights), _cumulative(target_weights)
     with np.errstate(invalid="ignore"):
         share = below[:, 1:] / below[:, -1:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -11,10 +12,17 @@ from numpy.typing import NDArray
 from evenscore.distributions import check_interval
 from evenscore.inference.bands import dkw_constant, roc_band
 from evenscore.inference.bootstrap import RandomState
-from evenscore.inference.estimate import check_level
+from evenscore.inference.estimate import SMALL_CELL, check_count, check_level, percent
 from evenscore.labels import label_text
 from evenscore.measures import inter_group_curve
-from evenscore.scores import ClassName, GroupedScores, OneOrBoth, class_names
+from evenscore.scores import (
+    CLASSES,
+    ClassName,
+    GroupedScores,
+    OneOrBoth,
+    check_scores,
+    class_names,
+)
 
 __all__ = ["Certificate", "certify"]
 
@@ -26,10 +34,11 @@ class Certificate:
     """The largest interval of rates on which |Δ| is within the tolerance, or why there is none.
 
     If `certified`, then with the stated confidence |ROC_{F⁰,F¹}(a) − a| ≤ tolerance for *all* rates
-    a in [low, high], all classes and all pairs of groups asked for at once. `thresholds` are the
-    scores (from, to) at which the first group of each pair is cut at those rates. `reach` is the
-    smallest tolerance that could have been certified somewhere, and `needed` the observations per
-    cell from which a score without any gap would be certified at this tolerance (by the DKW band).
+    a in [low, high], all classes and all pairs of groups asked for at once. `thresholds` gives, for
+    each class and pair, scores (from, to) between which every cut of the first group has a rate in
+    [low, high], covered by the same statement; NaN if the interval is too short for that. `reach`
+    is the smallest tolerance that could have been certified somewhere, and `needed` about the
+    observations per cell with which a score without any gap is certified at most rates (by DKW).
     """
 
     on: OneOrBoth
@@ -80,71 +89,84 @@ def certify(
     """
     if method not in ("dkw", "simultaneous"):
         raise ValueError(f"method must be 'dkw' or 'simultaneous', not {method!r}.")
-    if not 0.0 < tolerance < 0.5:
+    check_scores(scores)
+    if not isinstance(tolerance, Real) or not 0.0 < tolerance < 0.5:
         raise ValueError(f"tolerance must lie strictly between 0 and 0.5, not {tolerance!r}.")
     level = check_level(confidence_level)
     if n_rates is None:
         n_rates = 2001 if method == "dkw" else 401
-    if n_rates < 2:
-        raise ValueError(f"n_rates must be at least 2, not {n_rates!r}.")
+    check_count(n_rates, "n_rates", 2)
     start, stop = check_interval((tolerance, 1.0 - tolerance) if interval is None else interval)
     rates = np.linspace(start, stop, n_rates)
     scores.require_cells()
     cases = [(name, i, j) for name in class_names(on) for i, j in scores.pairs()]
     delta = (1.0 - level) / len(cases)
-    worst = np.zeros(n_rates - 1)
-    middle = np.zeros(n_rates - 1)
+    worst, largest, width = np.zeros(n_rates - 1), 0.0, 0.0
+    step = rates[1] - rates[0]
     warnings: list[str] = []
     curves = {}
     for name, i, j in cases:
         curve = inter_group_curve(scores, name, i, j)
-        curves[name, label_text(scores.groups[i]), label_text(scores.groups[j])] = curve
+        sizes = curve.reference.effective_size, curve.target.effective_size
+        kind = method
+        if method == "simultaneous" and min(sizes) < SMALL_CELL:
+            kind = "dkw"
+            told = "cells below 30 observations are too small for the bootstrap: DKW's band instead"
+            warnings += [told] if told not in warnings else []
         band = roc_band(
             curve,
             rates,
-            kind=method,
+            kind=kind,
             confidence_level=1.0 - delta,
             n_resamples=n_resamples,
             random_state=random_state,
         )
-        above = band.high[1:] - rates[:-1]
-        below = rates[1:] - band.low[:-1]
+        # Between two rates a curve is between its heights there.
+        above, below = band.high[1:] - rates[:-1], rates[1:] - band.low[:-1]
         worst = np.maximum(worst, np.maximum(above, below))
-        value = band.value - rates
-        middle = np.maximum(middle, np.maximum(np.abs(value[1:]), np.abs(value[:-1])))
+        largest = max(largest, float(np.abs(band.value - rates).max()))
+        width = max(width, sum(band.shift) + step)
         warnings += [w for w in band.warnings if w not in warnings]
+        groups = label_text(scores.groups[i]), label_text(scores.groups[j])
+        curves[(name, *groups)] = curve, band.shift[0]
     low, high = _longest(worst <= tolerance + 1e-12, rates)
     certified = bool(low < high)
-    needed = int(np.ceil((2.0 * dkw_constant(delta) / tolerance) ** 2))
-    cells = {
-        scores.cell_name(c): float(n) for c, n in enumerate(scores.effective_sizes.reshape(-1))
-    }
-    used = {k: n for k, n in cells.items() if k.split(" ", 1)[0] in class_names(on)}
-    reach = float(worst.min())
-    margin = worst - middle
+    # Without any gap: the band's width and the largest gap seen by chance, E sup |B₀ − B₁| = 1.23.
+    needed = int(np.ceil(((2.0 * dkw_constant(delta) + 1.23) / tolerance) ** 2))
+    effective = scores.effective_sizes.reshape(-1)
+    cells = [
+        CLASSES.index(name) * scores.n_groups + k
+        for name in class_names(on)
+        for k in range(scores.n_groups)
+    ]
+    used = {scores.cell_name(c): float(effective[c]) for c in cells}
     smallest = min(used, key=lambda cell: used[cell])
+    reach = float(worst.min())
     if certified:
         words = (
-            f"Certified with {level:.0%} confidence: at all rates from {low:.4g} to {high:.4g} "
-            f"the gaps are within {tolerance:g}."
+            f"Certified with {percent(level)} confidence: at all rates from {low:.4g} to "
+            f"{high:.4g} the gaps are within {tolerance:g}."
         )
-    elif margin.min() > tolerance:
+    elif width > tolerance:
         words = (
-            f"Not certified: with {used[smallest]:,.0f} {smallest}, not even a score without gaps "
-            f"would be certified within {tolerance:g} (gaps below {margin.min():.3f} cannot be "
-            f"told from zero at any rate); it takes about {needed:,} observations in every cell."
+            f"Not certified: with {used[smallest]:,.0f} {smallest}, gaps below {width:.3f} cannot "
+            f"be told from zero, and not even a score without gaps would be certified within "
+            f"{tolerance:g}; it takes about {needed:,} observations in every cell."
         )
     else:
         words = (
             f"Not certified: the gaps are too large; the smallest tolerance that holds anywhere is "
             f"{reach:.3f}, at a rate of {rates[int(np.argmin(worst))]:.3g}, and the largest gap "
-            f"seen is {middle.max():.3f}."
+            f"seen is {largest:.3f}."
         )
     thresholds = {}
     if certified:
-        for key, curve in curves.items():
-            at = curve.reference.threshold([high, low])
-            thresholds[key] = (float(at[0]), float(at[1]))
+        for key, (curve, e0) in curves.items():
+            # The true rate of a cut is within e₀ of the one seen: stay so far inside.
+            thresholds[key] = (np.nan, np.nan)
+            if low + e0 <= high - e0:
+                at = curve.reference.threshold([high - e0, low + e0])
+                thresholds[key] = float(at[0]), float(at[1])
     return Certificate(
         on,
         float(tolerance),

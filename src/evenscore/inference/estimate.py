@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,13 +17,18 @@ __all__ = [
     "SMALL_CELL",
     "Estimate",
     "adjust",
+    "check_count",
     "check_level",
     "holm",
+    "invert",
     "normal_quantile",
+    "percent",
     "t_quantile",
     "t_test",
     "wilson",
 ]
+
+Floats = NDArray[np.float64]
 
 SMALL_CELL = 30
 """Intervals that rest on fewer (effective) observations in a cell carry a warning."""
@@ -74,7 +80,7 @@ class Estimate:
 
     def __str__(self) -> str:
         told = (
-            f"{self.name}: {self.value:.4f}, {self.confidence_level:.0%} interval "
+            f"{self.name}: {self.value:.4f}, {percent(self.confidence_level)} interval "
             f"[{self.low:.4f}, {self.high:.4f}]"
         )
         return "; ".join((told, *self.warnings))
@@ -84,7 +90,7 @@ class Estimate:
 
         (t_{1−α/2} + z_power) standard errors: had the truth been smaller, missing it was likely.
         """
-        if not 0.0 < power < 1.0:
+        if not isinstance(power, Real) or not 0.0 < power < 1.0:
             raise ValueError(f"power must lie strictly between 0 and 1, not {power!r}.")
         t = t_quantile(0.5 + self.confidence_level / 2.0, self.degrees_of_freedom)
         return (t + normal_quantile(power)) * self.standard_error
@@ -104,7 +110,7 @@ def holm(estimates: Sequence[Estimate]) -> list[Estimate]:
     ]
 
 
-def adjust(p_values: Sequence[float]) -> NDArray[np.float64]:
+def adjust(p_values: Sequence[float]) -> Floats:
     """Holm's adjusted p-values, in the order given."""
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p)[: int(np.sum(~np.isnan(p)))]  # NaN sorts last
@@ -116,11 +122,23 @@ def adjust(p_values: Sequence[float]) -> NDArray[np.float64]:
 
 def check_level(confidence_level: float) -> float:
     """Refuse a confidence level that is not strictly between 0 and 1."""
-    if not 0.0 < confidence_level < 1.0:
+    if not isinstance(confidence_level, Real) or not 0.0 < confidence_level < 1.0:
         raise ValueError(
             f"confidence_level must lie strictly between 0 and 1, not {confidence_level!r}."
         )
     return float(confidence_level)
+
+
+def check_count(count: int, name: str, least: int) -> int:
+    """Refuse what is not a whole number of at least `least`."""
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, not {count!r}.")
+    return int(count)
+
+
+def percent(level: float) -> str:
+    """A confidence level in words, never rounded up: 0.999 is 99.9%."""
+    return f"{100.0 * level:.10g}%"
 
 
 def normal_quantile(probability: float) -> float:
@@ -139,9 +157,7 @@ def t_quantile(probability: float, degrees_of_freedom: float) -> float:
     return float(stdtrit(degrees_of_freedom, probability))
 
 
-def wilson(
-    share: ArrayLike, size: ArrayLike, z: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def wilson(share: ArrayLike, size: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats]:
     """Wilson's interval, at z standard errors, of a share among `size` (effective) observations.
 
     >>> low, high = wilson(0.0, 50, 1.96)
@@ -153,6 +169,23 @@ def wilson(
     half = np.sqrt(z2 * (share * (1.0 - share) / size + z2 / (4.0 * size**2))) / (1.0 + z2 / size)
     low, high = np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
     return np.where(share == 0.0, 0.0, low), np.where(share == 1.0, 1.0, high)
+
+
+def invert(interval: Callable[[Floats], tuple[Floats, Floats]], n: int) -> Floats:
+    """Two-sided p-values: the largest z whose interval leaves out zero, by bisection.
+
+    `interval` gives the ends of n intervals at n values of z, a normal quantile.
+    """
+    from scipy.special import ndtr
+
+    near, far = np.zeros(n), np.full(n, 37.0)
+    for _ in range(45):
+        middle = (near + far) / 2.0
+        low, high = interval(middle)
+        outside = (low > 0.0) | (high < 0.0)
+        near, far = np.where(outside, middle, near), np.where(outside, far, middle)
+    undefined = np.isnan(interval(near)[0])
+    return np.where(undefined, np.nan, 2.0 * ndtr(-near))
 
 
 def t_test(value: float, standard_error: float, degrees_of_freedom: float) -> float:

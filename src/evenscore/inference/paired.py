@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from evenscore.constraints import AucConstraint, Gap, as_constraints
 from evenscore.inference.estimate import Estimate, check_level, t_quantile, t_test
 from evenscore.inference.variance import (
     Sampling,
-    gap_forms,
+    check_sampling,
     overall_form,
     placement_moments,
     satterthwaite,
+    side_forms,
+    small_cells,
     unbiased,
 )
 from evenscore.labels import label_text
@@ -53,6 +56,7 @@ def paired_differences(
     (0.0, 0.0)
     """
     level = check_level(confidence_level)
+    check_sampling(sampling)
     positive, codes, groups = decode(
         y_true, sensitive_features, pos_label=pos_label, group_order=group_order
     )
@@ -77,14 +81,14 @@ def paired_differences(
             if not isinstance(constraint, AucConstraint):
                 raise TypeError("Paired differences are for AUC constraints.")
             gaps += constraint.gaps(scores, moments.matrix)
-            forms.append(gap_forms(scores, constraint, moments, sampling))
+            left, right = side_forms(scores, constraint, moments, sampling, scores.pairs())[1]
+            forms.append(left - right)
         values.append(gaps)
         influences.append(_influences(score, cell, scores, np.concatenate(forms)))
     weight = np.ones(len(cell)) if sample_weight is None else to_numbers(sample_weight, "weight")
     by_cell = _variance_by_cell(influences[0] - influences[1], weight, cell, scores)
-    sizes = scores.effective_sizes.reshape(-1)
     return [
-        _estimate(gap, other, row, sizes, groups, level)
+        _estimate(gap, other, row, scores, groups, level)
         for gap, other, row in zip(values[0], values[1], by_cell, strict=True)
     ]
 
@@ -93,12 +97,16 @@ def _influences(
     score: Floats, cell: NDArray[np.intp], scores: GroupedScores, forms: Floats
 ) -> Floats:
     """g(s) of every person for every statistic, shape (statistics, people)."""
-    placements = np.ones((len(score), scores.n_cells + 1))
+    placements = np.ones((scores.n_cells + 1, len(score)))
     for c, sample in enumerate(scores.cell_distributions):
         below = sample.weight_below(score, inclusive=False)
         up_to = sample.weight_below(score, inclusive=True)
-        placements[:, c] = (below + up_to) / (2.0 * sample.total)
-    return np.asarray(np.einsum("snj,nj->sn", forms[:, cell], placements))
+        placements[c] = (below + up_to) / (2.0 * sample.total)
+    found = np.empty((len(forms), len(score)))
+    for c in range(scores.n_cells):
+        own = np.flatnonzero(cell == c)
+        found[:, own] = forms[:, c] @ placements[:, own]
+    return found
 
 
 def _variance_by_cell(
@@ -116,8 +124,16 @@ def _variance_by_cell(
 
 
 def _estimate(
-    gap: Gap, other: Gap, by_cell: Floats, sizes: Floats, groups: Sequence[Hashable], level: float
+    gap: Gap,
+    other: Gap,
+    by_cell: Floats,
+    scores: GroupedScores,
+    groups: Sequence[Hashable],
+    level: float,
 ) -> Estimate:
+    sizes = scores.effective_sizes.reshape(-1)
+    named = replace(scores, groups=tuple(groups))
+    used = np.ones(len(sizes), dtype=bool) if gap.name == "AUC" else by_cell != 0.0
     variance, freedom = satterthwaite(by_cell, sizes)
     error = float(np.sqrt(variance))
     value = gap.value - other.value
@@ -136,4 +152,5 @@ def _estimate(
         first=first,
         second=second,
         words=f"{gap.name}: {gap.value:.3f} against {other.value:.3f}",
+        warnings=small_cells(used | np.isnan(by_cell), named, sizes),
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from evenscore.inference.estimate import (
     Estimate,
     check_level,
     holm,
+    invert,
     normal_quantile,
     wilson,
 )
@@ -28,6 +30,15 @@ __all__ = ["rate_difference_estimates", "roc_gap_estimates"]
 
 Floats = NDArray[np.float64]
 
+# The classes among which a rate is a share.
+_CLASSES_OF: dict[RateName, slice] = {
+    "fpr": slice(0, 1),
+    "tpr": slice(1, 2),
+    "fnr": slice(1, 2),
+    "selection_rate": slice(0, 2),
+    "error_rate": slice(0, 2),
+}
+
 
 def roc_gap_estimates(
     scores: GroupedScores, constraint: RocConstraint, *, confidence_level: float = 0.95
@@ -38,6 +49,8 @@ def roc_gap_estimates(
     correction runs over the pairs of groups, classes and rates of the constraint.
     """
     check_scores(scores)
+    if not isinstance(constraint, RocConstraint):
+        raise TypeError("roc_gap_estimates takes a RocConstraint; see gap_estimates.")
     level = check_level(confidence_level)
     found = []
     gaps = iter(constraint.gaps(scores))
@@ -46,7 +59,9 @@ def roc_gap_estimates(
         for first, second in scores.pairs():
             curve = inter_group_curve(scores, on, first, second)
             band = roc_band(curve, rates, kind="pointwise", confidence_level=level).gap()
-            p_values = band.low if np.isnan(band.low).any() else _p_values(curve, rates)
+            p_values = band.low  # NaN, if a sample is empty
+            if not np.isnan(band.low).any():
+                p_values = invert(partial(_around_zero, curve, rates), len(rates))
             for k in range(len(rates)):
                 estimate = Estimate.of_gap(next(gaps), method="Wilson, both shares")
                 found.append(
@@ -64,30 +79,23 @@ def roc_gap_estimates(
     return holm(found)
 
 
-def _p_values(curve: RocCurve, rates: Floats) -> Floats:
-    """Two-sided, by bisection over z: the largest z whose interval leaves out a gap of zero."""
-    from scipy.special import ndtr
-
-    low, high = np.zeros(len(rates)), np.full(len(rates), 40.0)
-    for _ in range(40):
-        middle = (low + high) / 2.0
-        below, above = pointwise_band(curve, rates, middle)
-        outside = (below > rates) | (above < rates)
-        low, high = np.where(outside, middle, low), np.where(outside, high, middle)
-    return np.asarray(2.0 * ndtr(-low))
+def _around_zero(curve: RocCurve, rates: Floats, z: Floats) -> tuple[Floats, Floats]:
+    low, high = pointwise_band(curve, rates, z)
+    return low - rates, high - rates
 
 
 def rate_difference_estimates(
     scores: GroupedScores,
     threshold: float,
-    rates: Iterable[RateName] = ("fpr", "fnr", "selection_rate", "error_rate"),
+    rates: Sequence[RateName] = ("fpr", "tpr", "selection_rate", "error_rate"),
     *,
     confidence_level: float = 0.95,
 ) -> list[Estimate]:
     """Differences of the groups' rates (first minus second) at a *fixed* threshold.
 
     Newcombe's interval, made of Wilson's intervals of the two rates; with weights, effective sizes
-    take the place of sizes.
+    take the place of sizes. The p-value is one minus the largest level at which it leaves out
+    zero; Holm's correction runs over the pairs of groups of one rate.
 
     >>> y, groups = [0, 1] * 100, ["a"] * 100 + ["b"] * 100
     >>> scores = GroupedScores.from_arrays(y, range(200), sensitive_features=groups)
@@ -96,43 +104,58 @@ def rate_difference_estimates(
     (-0.5, True)
     """
     level = check_level(confidence_level)
-    z = normal_quantile(0.5 + level / 2.0)
+    if np.ndim(threshold) > 0:
+        raise ValueError(f"threshold must be one number, not {threshold!r}.")
     cut = rates_at(scores, threshold)
     found = []
-    for name in rates:
+    for name in [rates] if isinstance(rates, str) else rates:
+        if name not in _CLASSES_OF:
+            known = ", ".join(_CLASSES_OF)
+            raise ValueError(f"There is no interval for {name!r}; there is for {known}.")
         value = cut.rate(name)[0]
-        rows = {"fpr": slice(0, 1), "fnr": slice(1, 2)}.get(name, slice(0, 2))
+        rows = _CLASSES_OF[name]
         with np.errstate(invalid="ignore", divide="ignore"):
-            sizes = scores.cell_weights[rows].sum(axis=0) ** 2 / scores.cell_squares[rows].sum(
-                axis=0
-            )
-            low, high = wilson(value, sizes, z)
+            weights = scores.cell_weights[rows].sum(axis=0)
+            sizes = weights**2 / scores.cell_squares[rows].sum(axis=0)
+        pairs = np.array(scores.pairs()).reshape(-1, 2)
+        share, size = value[pairs].T, sizes[pairs].T
+        z = normal_quantile(0.5 + level / 2.0)
+        low, high = _newcombe(share, size, np.full(len(pairs), z))
+        p_values = invert(partial(_newcombe, share, size), len(pairs))
         estimates = []
-        for i, j in scores.pairs():
-            below = float(np.hypot(value[i] - low[i], high[j] - value[j]))
-            above = float(np.hypot(high[i] - value[i], value[j] - low[j]))
-            gap = float(value[i] - value[j])
-            one, two = (label_text(scores.groups[k]) for k in (i, j))
-            small = min(sizes[i], sizes[j])
+        for k, (i, j) in enumerate(pairs.tolist()):
+            one, two = (label_text(scores.groups[g]) for g in (i, j))
+            small = float(size[:, k].min())
             warnings: tuple[str, ...] = ()
-            if np.isnan(gap):
+            if np.isnan(share[:, k]).any():
                 warnings = (f"the {name} of a group is undefined: it has an empty cell",)
             elif small < SMALL_CELL:
                 warnings = (f"the smaller group is worth {small:.0f} observations only",)
             estimates.append(
                 Estimate(
                     name,
-                    gap,
-                    gap - below,
-                    gap + above,
+                    float(share[0, k] - share[1, k]),
+                    float(low[k]),
+                    float(high[k]),
                     level,
                     "Newcombe",
-                    (below + above) / (2.0 * z),
+                    float(high[k] - low[k]) / (2.0 * z),
+                    p_value=float(p_values[k]),
                     first=one,
                     second=two,
-                    words=f"{name}: {value[i]:.1%} in {one}, {value[j]:.1%} in {two}",
+                    words=f"{name}: {share[0, k]:.1%} in {one}, {share[1, k]:.1%} in {two}",
                     warnings=warnings,
                 )
             )
-        found += estimates
+        found += holm(estimates)
     return found
+
+
+def _newcombe(share: Floats, size: Floats, z: Floats) -> tuple[Floats, Floats]:
+    """Newcombe's interval of the difference of two shares, for many pairs: shapes (2, pairs)."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low, high = wilson(share, size, z)
+    gap = share[0] - share[1]
+    below = np.hypot(share[0] - low[0], high[1] - share[1])
+    above = np.hypot(high[0] - share[0], share[1] - low[1])
+    return gap - below, gap + above

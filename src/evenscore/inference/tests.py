@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evenscore.distributions import Distribution
 from evenscore.inference.bootstrap import RandomState
-from evenscore.inference.estimate import adjust
+from evenscore.inference.estimate import adjust, check_count
 from evenscore.labels import label_text
 from evenscore.scores import CLASSES, ClassName, GroupedScores, OneOrBoth, check_scores, class_names
 
@@ -22,6 +22,7 @@ Statistic = Literal["auc", "supremum"]
 
 _LEVELS = 4096  # unweighted samples with more distinct scores are cut into so many classes
 _BATCH = 4_000_000
+_WEIGHTED = ("exact only if weights are distributed alike in the two groups",)
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class PermutationTest:
     n_permutations: int
     adjusted_p_value: float = np.nan
     reason: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def permutation_tests(
@@ -53,11 +55,12 @@ def permutation_tests(
 ) -> list[PermutationTest]:
     """Test every pair of groups in every class; Holm's correction runs over all of them.
 
-    People are exchanged between the two groups at random; under the hypothesis every exchange is as
-    likely, so the level of the test is exact for any sample size, with ties and weights. The
-    p-value counts the sample itself: it is at least 1/(n_permutations + 1). An unweighted sample
-    with more than 4,096 distinct scores is first cut into as many classes of equal size, which
-    keeps the level exact.
+    People are exchanged between the two groups at random; if scores (and weights, together) are
+    distributed alike in both, every exchange is as likely, and the level of the test is exact for
+    any sample size, with ties. With weights the test therefore also reacts to weights that are
+    distributed differently in the two groups; it then carries a warning. The p-value counts the
+    sample itself: it is at least 1/(n_permutations + 1). An unweighted sample with more than 4,096
+    distinct scores is first cut into as many classes, which keeps the level exact.
 
     >>> y, groups = [0] * 40 + [1] * 40, list("ab") * 40
     >>> scores = GroupedScores.from_arrays(y, range(80), sensitive_features=groups)
@@ -68,8 +71,7 @@ def permutation_tests(
     check_scores(scores)
     if statistic not in ("auc", "supremum"):
         raise ValueError(f"statistic must be 'auc' or 'supremum', not {statistic!r}.")
-    if n_permutations < 1:
-        raise ValueError(f"n_permutations must be at least 1, not {n_permutations!r}.")
+    check_count(n_permutations, "n_permutations", 1)
     rng = np.random.default_rng(random_state)
     found = []
     for name in class_names(on):
@@ -79,6 +81,9 @@ def permutation_tests(
             first, second = (label_text(scores.groups[k]) for k in (i, j))
             value = p_value = np.nan
             reason = None
+            warnings: tuple[str, ...] = ()
+            if one.is_weighted or two.is_weighted:
+                warnings = _WEIGHTED
             if min(len(one), len(two)) == 0:
                 empty = offset + (i if len(one) == 0 else j)
                 reason = f"there are no {scores.cell_name(empty)}"
@@ -86,7 +91,15 @@ def permutation_tests(
                 value, p_value = _test(one, two, statistic, n_permutations, rng)
             found.append(
                 PermutationTest(
-                    name, first, second, statistic, value, p_value, n_permutations, reason=reason
+                    name,
+                    first,
+                    second,
+                    statistic,
+                    value,
+                    p_value,
+                    n_permutations,
+                    reason=reason,
+                    warnings=warnings,
                 )
             )
     adjusted = adjust([test.p_value for test in found])
@@ -153,6 +166,8 @@ def _exchange_counts(
     """Splits of unweighted levels: of each level, so many people go to the second group."""
     batch = max(1, _BATCH // len(counts))
     n_second = round(second.sum())
+    if counts.sum() >= 1e9:
+        raise ValueError("A permutation test takes fewer than 10^9 people; draw a sample of them.")
     if np.all(counts == 1.0):
         labels = np.repeat([0.0, 1.0], [len(counts) - n_second, n_second])
         for start in range(0, n_permutations, batch):

@@ -23,34 +23,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenscore.catalogue import Notion
-from evenscore.constraints import AucConstraint, Gap, as_constraints
+from evenscore.constraints import AucConstraint, Combination, Gap, as_constraints
 from evenscore.inference.estimate import (
     SMALL_CELL,
     Estimate,
     check_level,
     holm,
-    t_quantile,
-    t_test,
+    invert,
+    normal_quantile,
     wilson,
 )
 from evenscore.measures import AucMatrix, blocks, matrix_of_pairs
-from evenscore.scores import GroupedScores
+from evenscore.scores import GroupedScores, check_scores
 
 __all__ = [
     "PlacementMoments",
     "Sampling",
     "auc_estimates",
+    "check_sampling",
     "gap_estimates",
-    "gap_forms",
-    "interval_of_auc",
     "overall_form",
     "placement_moments",
     "satterthwaite",
+    "side_forms",
+    "small_cells",
     "unbiased",
 ]
 
 Floats = NDArray[np.float64]
 Sampling = Literal["observations", "cells"]
+
+_CHUNK = 1 << 20  # entries of the coefficients of the pairs of groups handled at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,10 +167,13 @@ def gap_estimates(
     """Every gap of the given AUC constraints, with its interval and p-value.
 
     `sampling="observations"`: people were drawn at random, so that the proportions in pooled
-    populations vary too; `"cells"`: so many of each class and group were drawn. Intervals are
-    Student's, with Welch and Satterthwaite's degrees of freedom. Holm's correction runs over the
-    pairs of groups of one constraint. Cells below about 30 (effective) observations are too
-    small for a reliable interval: the estimate then carries a warning.
+    populations vary too; `"cells"`: so many of each class and group were drawn, and the weights of
+    the cells are fixed. The interval of a difference of two AUCs is made of their log-odds
+    intervals and their correlation (the method of variance estimates recovery), so that it stays
+    within [−1, 1] and does not vanish when the AUCs are near 1; quantiles are Student's, with Welch
+    and Satterthwaite's degrees of freedom. The p-value is one minus the largest level at which the
+    interval leaves out zero; Holm's correction runs over the pairs of groups of one constraint.
+    Cells below about 30 (effective) observations give a warning, below 2 no interval.
 
     >>> y, groups = [0, 1, 0, 1] * 50, list("abba") * 50
     >>> scores = GroupedScores.from_arrays(y, range(200), sensitive_features=groups)
@@ -175,62 +181,172 @@ def gap_estimates(
     >>> gap.low < gap.value < gap.high
     True
     """
+    check_scores(scores)
     check_level(confidence_level)
-    if sampling not in ("observations", "cells"):
-        raise ValueError(f"sampling must be 'observations' or 'cells', not {sampling!r}.")
+    check_sampling(sampling)
     moments = placement_moments(scores) if moments is None else moments
     found: list[Estimate] = []
     for constraint in as_constraints(constraints):
         if not isinstance(constraint, AucConstraint):
             raise TypeError("gap_estimates takes AUC constraints; see roc_gap_estimates.")
         gaps = constraint.gaps(scores, moments.matrix)
-        by_cell = moments.variance_by_cell(gap_forms(scores, constraint, moments, sampling))
-        found += holm(
-            [
-                _gap_estimate(gap, row, scores, moments, confidence_level)
-                for gap, row in zip(gaps, by_cell, strict=True)
-            ]
+        estimates: list[Estimate] = []
+        step = max(1, _CHUNK // (scores.n_cells**2 + 1))
+        for start in range(0, len(gaps), step):
+            part = slice(start, start + step)
+            estimates += _chunk(
+                scores, constraint, moments, sampling, gaps[part], scores.pairs()[part],
+                confidence_level,
+            )  # fmt: skip
+        found += holm(estimates)
+    return found
+
+
+def _chunk(
+    scores: GroupedScores,
+    constraint: AucConstraint,
+    moments: PlacementMoments,
+    sampling: Sampling,
+    gaps: list[Gap],
+    pairs: list[tuple[int, int]],
+    level: float,
+) -> list[Estimate]:
+    """Estimates of some pairs of groups of one constraint."""
+    coefficients, (left, right) = side_forms(scores, constraint, moments, sampling, pairs)
+    one, two = (_Side.of(c, f, moments) for c, f in zip(coefficients, (left, right), strict=True))
+    by_cell = moments.variance_by_cell(left - right)
+    totals = [satterthwaite(row, moments.effective_sizes) for row in by_cell]
+    variance, freedom = (np.array(column) for column in zip(*totals, strict=True))
+    error = np.sqrt(variance)
+    compares_aucs = not isinstance(constraint.definition, Combination)
+
+    def interval(z: Floats) -> tuple[Floats, Floats]:
+        from scipy.special import ndtr
+
+        tail = np.asarray(ndtr(-z))
+        if compares_aucs:
+            return _recovered(one, two, variance, tail)
+        half = -_t(freedom, tail) * error
+        return one.value - two.value - half, one.value - two.value + half
+
+    low, high = interval(np.full(len(gaps), normal_quantile(0.5 + level / 2.0)))
+    p_values = invert(interval, len(gaps))
+    found = []
+    for k, gap in enumerate(gaps):
+        estimate = replace(Estimate.of_gap(gap, method="placement values"), confidence_level=level)
+        used = np.any((left[k] != 0.0) | (right[k] != 0.0), axis=-1)
+        reason = _no_interval(used, scores, moments.effective_sizes)
+        if gap.reason is not None or reason:
+            found.append(replace(estimate, warnings=estimate.warnings or (reason,)))
+            continue
+        warnings = small_cells(used, scores, moments.effective_sizes)
+        if compares_aucs and {one.value[k], two.value[k]} & {0.0, 1.0}:
+            warnings = (*warnings, "an AUC is 0 or 1: its uncertainty is a guess (Wilson)")
+        found.append(
+            replace(
+                estimate,
+                low=float(low[k]),
+                high=float(high[k]),
+                standard_error=float(error[k]),
+                degrees_of_freedom=float(freedom[k]),
+                p_value=float(p_values[k]),
+                warnings=warnings,
+            )
         )
     return found
 
 
-def gap_forms(
-    scores: GroupedScores, constraint: AucConstraint, moments: PlacementMoments, sampling: Sampling
-) -> Floats:
-    """Linear forms g of the gap of every pair of groups; zero where the gap is undefined."""
-    varies = isinstance(constraint.definition, Notion) and sampling == "observations"
-    forms = np.zeros((len(scores.pairs()), scores.n_cells, scores.n_cells + 1))
-    for row, pair in enumerate(scores.pairs()):
-        sides = np.stack(constraint.definition.sides(scores.cell_weights, *pair))
-        if not np.isnan(sides).any():
-            _, (left, right) = _forms(sides, moments, proportions_vary=varies)
-            forms[row] = left - right
-    return forms
-
-
-def _gap_estimate(
-    gap: Gap,
-    by_cell: Floats,
+def side_forms(
     scores: GroupedScores,
+    constraint: AucConstraint,
     moments: PlacementMoments,
-    confidence_level: float,
-) -> Estimate:
-    estimate = Estimate.of_gap(gap, method="placement values, Student")
-    if gap.reason is not None:
-        return replace(estimate, confidence_level=confidence_level)
-    variance, freedom = satterthwaite(by_cell, moments.effective_sizes)
-    error = float(np.sqrt(variance))
-    half = t_quantile(0.5 + confidence_level / 2.0, freedom) * error
-    return replace(
-        estimate,
-        low=gap.value - half,
-        high=gap.value + half,
-        confidence_level=confidence_level,
-        standard_error=error,
-        degrees_of_freedom=freedom,
-        p_value=t_test(gap.value, error, freedom),
-        warnings=_warnings(by_cell, scores, moments.effective_sizes, error),
+    sampling: Sampling,
+    pairs: list[tuple[int, int]],
+) -> tuple[Floats, Floats]:
+    """Coefficients and linear forms of the two sides of a gap, each of shape (2, pairs, …).
+
+    They are zero where a side is undefined.
+    """
+    varies = isinstance(constraint.definition, Notion) and sampling == "observations"
+    sides = np.stack(
+        [constraint.definition.sides(scores.cell_weights, *pair) for pair in pairs], axis=1
     )
+    sides = np.where(np.isnan(sides), 0.0, sides)
+    return sides, _forms(sides, moments, proportions_vary=varies)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One side of a gap, for many gaps: a mean of AUCs, its variance, and its size."""
+
+    value: Floats
+    variance: Floats
+    freedom: Floats
+    size: Floats
+
+    @classmethod
+    def of(cls, coefficients: Floats, forms: Floats, moments: PlacementMoments) -> _Side:
+        value = np.sum(coefficients * np.nan_to_num(moments.matrix.values), axis=(-2, -1))
+        by_cell = moments.variance_by_cell(forms)
+        totals = [satterthwaite(row, moments.effective_sizes) for row in by_cell]
+        variance, freedom = (np.array(column) for column in zip(*totals, strict=True))
+        weight, square = moments.first[:, -1], moments.second[:, -1, -1]
+        sizes = []
+        for axis in (-1, -2):  # the cells on the reference side, then those on the target side
+            used = np.any(coefficients != 0.0, axis=axis)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                sizes.append((used @ weight) ** 2 / (used @ square))
+        # Rounding may leave 1 + 1e-16.
+        return cls(np.clip(value, 0.0, 1.0), variance, freedom, np.minimum(*sizes))
+
+    def limits(self, tail: Floats) -> tuple[Floats, Floats]:
+        """Interval of the side: on the log-odds scale, or Wilson's where the AUC is 0 or 1."""
+        return auc_limits(self.value, self.variance, self.freedom, self.size, tail)
+
+
+def auc_limits(
+    value: Floats, variance: Floats, freedom: Floats, size: Floats, tail: Floats
+) -> tuple[Floats, Floats]:
+    """Interval of an AUC with the given probability beyond each end."""
+    from scipy.special import expit, logit, ndtri
+
+    inside = (value > 0.0) & (value < 1.0)
+    safe = np.where(inside, value, 0.5)
+    half = -_t(freedom, tail) * np.sqrt(variance) / (safe * (1.0 - safe))
+    low, high = (expit(logit(safe) + side * half) for side in (-1.0, 1.0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        edge = wilson(value, size, -ndtri(tail))
+    return np.where(inside, low, edge[0]), np.where(inside, high, edge[1])
+
+
+def _recovered(one: _Side, two: _Side, variance: Floats, tail: Floats) -> tuple[Floats, Floats]:
+    """Interval of one − two from their intervals and correlation (Zou and Donner, 2008)."""
+    scale = np.sqrt(one.variance * two.variance)
+    together = (one.variance + two.variance - variance) / 2.0
+    correlation = np.divide(together, scale, out=np.zeros_like(scale), where=scale > 0)
+    correlation = np.clip(correlation, -1.0, 1.0)
+    (l1, u1), (l2, u2) = one.limits(tail), two.limits(tail)
+    gap = one.value - two.value
+
+    def side(a: Floats, b: Floats) -> Floats:
+        return np.sqrt(np.maximum(a**2 + b**2 - 2.0 * correlation * a * b, 0.0))
+
+    low = gap - side(one.value - l1, u2 - two.value)
+    high = gap + side(u1 - one.value, two.value - l2)
+    return np.maximum(low, -1.0), np.minimum(high, 1.0)
+
+
+def _t(freedom: Floats, tail: Floats) -> Floats:
+    """Lower quantile of Student's law, negative for tails below one half."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(np.minimum(freedom, 1e9), tail))
+
+
+def check_sampling(sampling: Sampling) -> None:
+    """Refuse what is neither 'observations' nor 'cells'."""
+    if sampling not in ("observations", "cells"):
+        raise ValueError(f"sampling must be 'observations' or 'cells', not {sampling!r}.")
 
 
 def auc_estimates(
@@ -242,41 +358,55 @@ def auc_estimates(
 ) -> tuple[Estimate, list[list[Estimate]]]:
     """The overall AUC, and every AUC between cells as a 2K × 2K table of estimates.
 
-    Intervals are made on the log-odds scale, so that they stay within [0, 1]; of a perfectly
-    separated pair of cells the interval is Wilson's for the smaller one. The diagonal is ½ by
-    definition.
+    Intervals are made on the log-odds scale, so that they stay within [0, 1]; where cells are
+    perfectly separated, Wilson's interval for the smaller one. The diagonal is ½ by definition.
     """
-    check_level(confidence_level)
+    check_scores(scores)
+    level = check_level(confidence_level)
+    check_sampling(sampling)
     moments = placement_moments(scores) if moments is None else moments
-    n_cells, values = scores.n_cells, moments.matrix.values
-    eye = np.eye(n_cells)
-    coefficients = np.einsum("ik,jl->ijkl", eye, eye).reshape(-1, n_cells, n_cells)
-    _, forms = _forms(coefficients, moments, proportions_vary=False)
-    by_cell = moments.variance_by_cell(forms)
-    names = moments.matrix.cells
-    table = [
-        [
-            interval_of_auc(
-                f"AUC({names[i]}, {names[j]})",
-                float(values[i, j]),
-                by_cell[i * n_cells + j] if i != j else np.zeros(n_cells),
-                scores,
-                moments.effective_sizes,
-                confidence_level,
-            )
-            for j in range(n_cells)
-        ]
-        for i in range(n_cells)
-    ]
-    overall = interval_of_auc(
+    names, sizes = moments.matrix.cells, moments.effective_sizes
+    within = _within(moments)
+    table = []
+    for i in range(scores.n_cells):
+        row = []
+        for j in range(scores.n_cells):
+            by_cell = np.zeros(scores.n_cells)
+            if i != j:
+                by_cell[i], by_cell[j] = within[i, j], within[j, i]
+            used = np.isin(np.arange(scores.n_cells), (i, j)) & (i != j)
+            size = float(min(sizes[i], sizes[j]))
+            value = float(moments.matrix.values[i, j])
+            name = f"AUC({names[i]}, {names[j]})"
+            row.append(_auc_estimate(name, value, by_cell, used, size, scores, sizes, level))
+        table.append(row)
+    form = overall_form(scores, moments, sampling)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pooled = scores.cell_weights.sum(axis=1) ** 2 / scores.cell_squares.sum(axis=1)
+    overall = _auc_estimate(
         "AUC",
         moments.matrix.overall,
-        moments.variance_by_cell(overall_form(scores, moments, sampling)),
+        moments.variance_by_cell(form),
+        np.any(form != 0.0, axis=-1),
+        float(pooled.min()),
         scores,
-        moments.effective_sizes,
-        confidence_level,
+        sizes,
+        level,
     )
     return overall, table
+
+
+def _within(moments: PlacementMoments) -> Floats:
+    """What cell c adds to the variance of its AUC with cell j, shape (2K, 2K): DeLong's terms."""
+    n_cells = len(moments.effective_sizes)
+    totals = moments.first[:, -1:]
+    safe = np.where(totals > 0, totals, 1.0)
+    mean = moments.first[:, :-1] / safe
+    second = moments.second[:, np.arange(n_cells), np.arange(n_cells)]
+    spread = second - 2.0 * mean * moments.second[:, :-1, -1]
+    spread = (spread + mean**2 * moments.second[:, -1:, -1]) / safe**2
+    sizes = np.repeat(moments.effective_sizes[:, None], n_cells, axis=1)
+    return unbiased(spread, spread, sizes)
 
 
 def overall_form(scores: GroupedScores, moments: PlacementMoments, sampling: Sampling) -> Floats:
@@ -286,35 +416,38 @@ def overall_form(scores: GroupedScores, moments: PlacementMoments, sampling: Sam
     return _forms(weights, moments, proportions_vary=sampling == "observations")[1]
 
 
-def interval_of_auc(
+def _auc_estimate(
     name: str,
     value: float,
     by_cell: Floats,
+    used: NDArray[np.bool_],
+    size: float,
     scores: GroupedScores,
     sizes: Floats,
-    confidence_level: float,
+    level: float,
 ) -> Estimate:
-    """An AUC with its interval on the log-odds scale, given the variance that each cell adds."""
-    variance, freedom = satterthwaite(by_cell, sizes)
-    error = float(np.sqrt(variance))
-    warnings = _warnings(by_cell, scores, sizes, error)
-    method = "placement values, log-odds"
+    estimate = Estimate(name, value, np.nan, np.nan, level, "placement values, log-odds")
     if np.isnan(value):
-        low = high = error = np.nan
-        warnings = ("a cell is empty",)
-    elif 0.0 < value < 1.0:
-        half = t_quantile(0.5 + confidence_level / 2.0, freedom) * error
-        odds = np.log(value / (1.0 - value))
-        half /= value * (1.0 - value)
-        low, high = (float(1.0 / (1.0 + np.exp(-(odds + side * half)))) for side in (-1.0, 1.0))
-    else:
-        used = sizes[sizes > 0].min()
-        method = "perfect separation, Wilson"
-        z = t_quantile(0.5 + confidence_level / 2.0, np.inf)
-        low, high = (float(end) for end in wilson(value, used, z))
-        warnings = (*warnings, "the cells are perfectly separated")
-    return Estimate(
-        name, value, low, high, confidence_level, method, error, freedom, warnings=warnings
+        return replace(estimate, warnings=("a cell is empty",))
+    reason = _no_interval(used, scores, sizes)
+    if reason:
+        return replace(estimate, warnings=(reason,))
+    variance, freedom = satterthwaite(by_cell, sizes)
+    tail = np.array((1.0 - level) / 2.0)
+    low = high = np.asarray(value)
+    if used.any():
+        v, s2, df, n = (np.asarray(column) for column in (value, variance, freedom, size))
+        low, high = auc_limits(v, s2, df, n, tail)
+    warnings = small_cells(used, scores, sizes)
+    if value in (0.0, 1.0):
+        warnings = (*warnings, "perfect separation: the interval is Wilson's")
+    return replace(
+        estimate,
+        low=float(low),
+        high=float(high),
+        standard_error=float(np.sqrt(variance)),
+        degrees_of_freedom=freedom,
+        warnings=warnings,
     )
 
 
@@ -322,17 +455,21 @@ def satterthwaite(by_cell: Floats, sizes: Floats) -> tuple[float, float]:
     """Variance, and Welch and Satterthwaite's degrees of freedom."""
     variance = float(by_cell.sum())
     if np.isnan(variance) or variance == 0.0:
-        return variance, np.inf
+        return variance, 1e9
     shares = by_cell / variance
     return variance, float(1.0 / np.sum(shares[shares > 0] ** 2 / (sizes[shares > 0] - 1.0)))
 
 
-def _warnings(
-    by_cell: Floats, scores: GroupedScores, sizes: Floats, error: float
-) -> tuple[str, ...]:
-    if np.isnan(error):
-        alone = [scores.cell_name(int(c)) for c in np.flatnonzero(np.isnan(by_cell))]
-        return (f"no interval: there is only one observation among the {', the '.join(alone)}",)
-    small = [c for c in np.flatnonzero(by_cell > 0) if sizes[c] < SMALL_CELL]
+def _no_interval(used: NDArray[np.bool_], scores: GroupedScores, sizes: Floats) -> str:
+    """Why there is no interval, or nothing."""
+    alone = [scores.cell_name(int(c)) for c in np.flatnonzero(used & (sizes < 2.0))]
+    if not alone:
+        return ""
+    return f"no interval: the {' and the '.join(alone)} are worth less than two observations"
+
+
+def small_cells(used: NDArray[np.bool_], scores: GroupedScores, sizes: Floats) -> tuple[str, ...]:
+    """A warning that names the cells too small for a reliable interval, if there are any."""
+    small = np.flatnonzero(used & (sizes < SMALL_CELL))
     told = ", ".join(f"{sizes[c]:.0f} {scores.cell_name(int(c))}" for c in small)
-    return (f"small cells make the interval unreliable: {told}",) if small else ()
+    return (f"small cells make the interval unreliable: {told}",) if len(small) else ()
