@@ -3,7 +3,7 @@ import pytest
 from conftest import draw
 
 from evenscore import AucConstraint, GroupedScores, RocConstraint, constraint_names
-from evenscore.datasets import SquareLaw, credit_law
+from evenscore.datasets import credit_law
 from evenscore.inference import (
     auc_estimates,
     bootstrap,
@@ -307,8 +307,20 @@ def test_perfect_separation_uses_the_cells_compared():
     y = np.repeat([0, 1, 0, 1], [1000, 1000, 2, 2])
     group = np.repeat(["a", "b"], [2000, 4])
     score = np.concatenate([np.arange(2000), [5, 3000, 7, 9]])
-    overall, table = auc_estimates(make(y, score, group))
+    table = auc_estimates(make(y, score, group))[1]
     assert table[0][2].low > 0.99
+
+
+def test_students_quantile():
+    from scipy.stats import norm, t
+
+    from evenscore.inference.estimate import student
+
+    for level in (0.5, 0.9, 0.99):
+        for freedom, error in ((10, 3e-3), (30, 3e-4), (1e6, 1e-6)):
+            exact = t.ppf(0.5 + level / 2, freedom)
+            found = student(np.array(norm.ppf(0.5 + level / 2)), np.array(float(freedom)))
+            assert found == pytest.approx(exact, rel=error)
 
 
 def test_the_p_value_belongs_to_the_interval():
@@ -347,12 +359,11 @@ def test_holm_and_detectable_gap():
     for bad in (1.0, None):
         with pytest.raises(ValueError, match="power"):
             found[0].detectable(bad)
-    assert "99.9% interval" in str(
-        gap_estimates(make(y, score, group), "bnsp", confidence_level=0.999)[0]
-    )
+    [wide, *_] = gap_estimates(make(y, score, group), "bnsp", confidence_level=0.999)
+    assert "99.9% interval" in str(wide)
 
 
-def coverage(law, size, weighted, n=400):
+def coverage(law, size, weighted, n=300):
     rng = np.random.default_rng(size)
     inside, total = 0, 0
     weights = np.full((2, 2), float(size))
@@ -375,7 +386,7 @@ def coverage(law, size, weighted, n=400):
 @pytest.mark.parametrize("size", [50, 500])
 def test_coverage_of_gap_intervals(size, levels, weighted):
     """A small version of benchmarks/coverage.py: within 93-97 %, plus its own sampling error."""
-    law = SquareLaw(0.3) if levels is None else SquareLaw(0.3).discretised(levels)
+    law = credit_law() if levels is None else credit_law().discretised(levels)
     assert 0.925 <= coverage(law, size, weighted) <= 0.975
 
 

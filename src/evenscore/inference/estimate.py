@@ -23,6 +23,7 @@ __all__ = [
     "invert",
     "normal_quantile",
     "percent",
+    "student",
     "t_quantile",
     "t_test",
     "wilson",
@@ -179,13 +180,28 @@ def invert(interval: Callable[[Floats], tuple[Floats, Floats]], n: int) -> Float
     from scipy.special import ndtr
 
     near, far = np.zeros(n), np.full(n, 37.0)
-    for _ in range(45):
+    for _ in range(32):  # to 1e-8 in z
         middle = (near + far) / 2.0
         low, high = interval(middle)
         outside = (low > 0.0) | (high < 0.0)
         near, far = np.where(outside, middle, near), np.where(outside, far, middle)
     undefined = np.isnan(interval(near)[0])
     return np.where(undefined, np.nan, 2.0 * ndtr(-near))
+
+
+def student(z: Floats, degrees_of_freedom: Floats) -> Floats:
+    """The quantile of Student's law that is as extreme as the normal quantile z.
+
+    Wallace's approximation turned round, √(f (exp(z²c²/f) − 1)) with c = (8f + 3)/(8f + 1): within
+    0.1 % from ten degrees of freedom on, 1 % too large for three. It is a hundred times faster
+    than the exact quantile, and p-values need many of them.
+
+    >>> student(np.array(1.96), np.array([10.0, 1e9])).round(3)
+    array([2.229, 1.96 ])
+    """
+    f = np.asarray(degrees_of_freedom)
+    with np.errstate(over="ignore"):
+        return np.sqrt(f * np.expm1(np.square(z * (8.0 * f + 3.0) / (8.0 * f + 1.0)) / f))
 
 
 def t_test(value: float, standard_error: float, degrees_of_freedom: float) -> float:

@@ -15,9 +15,9 @@ unbiased one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from evenscore.inference.estimate import (
     holm,
     invert,
     normal_quantile,
+    student,
     wilson,
 )
 from evenscore.measures import AucMatrix, blocks, matrix_of_pairs
@@ -185,75 +186,143 @@ def gap_estimates(
     check_level(confidence_level)
     check_sampling(sampling)
     moments = placement_moments(scores) if moments is None else moments
-    found: list[Estimate] = []
+    groups, parts = [], []
+    step = max(1, _CHUNK // (scores.n_cells**2 + 1))
     for constraint in as_constraints(constraints):
         if not isinstance(constraint, AucConstraint):
             raise TypeError("gap_estimates takes AUC constraints; see roc_gap_estimates.")
-        gaps = constraint.gaps(scores, moments.matrix)
-        estimates: list[Estimate] = []
-        step = max(1, _CHUNK // (scores.n_cells**2 + 1))
-        for start in range(0, len(gaps), step):
-            part = slice(start, start + step)
-            estimates += _chunk(
-                scores, constraint, moments, sampling, gaps[part], scores.pairs()[part],
-                confidence_level,
-            )  # fmt: skip
-        found += holm(estimates)
-    return found
+        groups.append(constraint.gaps(scores, moments.matrix))
+        for start in range(0, len(groups[-1]), step):
+            pairs = scores.pairs()[start : start + step]
+            parts.append(_Differences.of(scores, constraint, moments, sampling, pairs))
+    if not parts:
+        return []
+    differences = _Differences(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    gaps = [gap for group in groups for gap in group]
+    estimates = iter(_estimates(gaps, differences, scores, moments, confidence_level))
+    return [e for group in groups for e in holm([next(estimates) for _ in group])]
 
 
-def _chunk(
-    scores: GroupedScores,
-    constraint: AucConstraint,
-    moments: PlacementMoments,
-    sampling: Sampling,
-    gaps: list[Gap],
-    pairs: list[tuple[int, int]],
-    level: float,
-) -> list[Estimate]:
-    """Estimates of some pairs of groups of one constraint."""
-    coefficients, (left, right) = side_forms(scores, constraint, moments, sampling, pairs)
-    one, two = (_Side.of(c, f, moments) for c, f in zip(coefficients, (left, right), strict=True))
-    by_cell = moments.variance_by_cell(left - right)
-    totals = [satterthwaite(row, moments.effective_sizes) for row in by_cell]
-    variance, freedom = (np.array(column) for column in zip(*totals, strict=True))
-    error = np.sqrt(variance)
-    compares_aucs = not isinstance(constraint.definition, Combination)
+class _Differences(NamedTuple):
+    """Many gaps at once: the two sides of each, and the variance of their difference."""
 
-    def interval(z: Floats) -> tuple[Floats, Floats]:
-        from scipy.special import ndtr
+    one: Floats
+    two: Floats
+    variances: Floats  # of the two sides, shape (gaps, 2)
+    freedoms: Floats
+    sizes: Floats
+    variance: Floats
+    freedom: Floats
+    used: NDArray[np.bool_]  # the cells that matter, shape (gaps, 2K)
+    of_aucs: NDArray[np.bool_]  # whether the sides are AUCs
 
-        tail = np.asarray(ndtr(-z))
-        if compares_aucs:
-            return _recovered(one, two, variance, tail)
-        half = -_t(freedom, tail) * error
-        return one.value - two.value - half, one.value - two.value + half
-
-    low, high = interval(np.full(len(gaps), normal_quantile(0.5 + level / 2.0)))
-    p_values = invert(interval, len(gaps))
-    found = []
-    for k, gap in enumerate(gaps):
-        estimate = replace(Estimate.of_gap(gap, method="placement values"), confidence_level=level)
-        used = np.any((left[k] != 0.0) | (right[k] != 0.0), axis=-1)
-        reason = _no_interval(used, scores, moments.effective_sizes)
-        if gap.reason is not None or reason:
-            found.append(replace(estimate, warnings=estimate.warnings or (reason,)))
-            continue
-        warnings = small_cells(used, scores, moments.effective_sizes)
-        if compares_aucs and {one.value[k], two.value[k]} & {0.0, 1.0}:
-            warnings = (*warnings, "an AUC is 0 or 1: its uncertainty is a guess (Wilson)")
-        found.append(
-            replace(
-                estimate,
-                low=float(low[k]),
-                high=float(high[k]),
-                standard_error=float(error[k]),
-                degrees_of_freedom=float(freedom[k]),
-                p_value=float(p_values[k]),
-                warnings=warnings,
-            )
+    @classmethod
+    def of(
+        cls,
+        scores: GroupedScores,
+        constraint: AucConstraint,
+        moments: PlacementMoments,
+        sampling: Sampling,
+        pairs: list[tuple[int, int]],
+    ) -> _Differences:
+        coefficients, (left, right) = side_forms(scores, constraint, moments, sampling, pairs)
+        sides = np.sum(coefficients * np.nan_to_num(moments.matrix.values), axis=(-2, -1))
+        variances, freedoms = (
+            np.array(column)
+            for column in zip(*(_totals(form, moments) for form in (left, right)), strict=True)
         )
-    return found
+        variance, freedom = _totals(left - right, moments)
+        used = np.any((left != 0.0) | (right != 0.0), axis=-1)
+        of_aucs = not isinstance(constraint.definition, Combination)
+        if of_aucs:  # rounding may leave 1 + 1e-16
+            sides = np.clip(sides, 0.0, 1.0)
+        return cls(
+            sides[0],
+            sides[1],
+            variances.T,
+            freedoms.T,
+            _side_sizes(coefficients, moments).T,
+            variance,
+            freedom,
+            used,
+            np.full(len(pairs), of_aucs),
+        )
+
+    def interval(self, z: Floats) -> tuple[Floats, Floats]:
+        """Intervals at normal quantiles z, one a gap.
+
+        Of one − two from their own intervals and their correlation (Zou and Donner, 2008); a
+        combination whose sides are not AUCs has the plain Student interval.
+        """
+        gap = self.one - self.two
+        half = student(z, self.freedom) * np.sqrt(self.variance)
+        scale = np.sqrt(self.variances.prod(axis=1))
+        together = (self.variances.sum(axis=1) - self.variance) / 2.0
+        correlation = np.divide(together, scale, out=np.zeros_like(scale), where=scale > 0)
+        correlation = np.clip(correlation, -1.0, 1.0)
+        (l1, u1), (l2, u2) = (
+            auc_limits(value, self.variances[:, k], self.freedoms[:, k], self.sizes[:, k], z)
+            for k, value in enumerate((self.one, self.two))
+        )
+
+        def joint(a: Floats, b: Floats) -> Floats:
+            return np.asarray(np.sqrt(np.maximum(a**2 + b**2 - 2.0 * correlation * a * b, 0.0)))
+
+        low = np.maximum(gap - joint(self.one - l1, u2 - self.two), -1.0)
+        high = np.minimum(gap + joint(u1 - self.one, self.two - l2), 1.0)
+        return np.where(self.of_aucs, low, gap - half), np.where(self.of_aucs, high, gap + half)
+
+
+def _totals(forms: Floats, moments: PlacementMoments) -> tuple[Floats, Floats]:
+    """Variance and degrees of freedom of statistics with linear forms g."""
+    sizes = moments.effective_sizes
+    totals = [satterthwaite(row, sizes) for row in moments.variance_by_cell(forms)]
+    variance, freedom = zip(*totals, strict=True)
+    return np.array(variance), np.array(freedom)
+
+
+def _side_sizes(coefficients: Floats, moments: PlacementMoments) -> Floats:
+    """Effective size of the smaller of the two populations that a side compares."""
+    weight, square = moments.first[:, -1], moments.second[:, -1, -1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        sizes = [
+            (used @ weight) ** 2 / (used @ square)
+            for used in (np.any(coefficients != 0.0, axis=axis) for axis in (-1, -2))
+        ]
+    return np.asarray(np.minimum(*sizes))
+
+
+def _estimates(
+    gaps: list[Gap],
+    differences: _Differences,
+    scores: GroupedScores,
+    moments: PlacementMoments,
+    level: float,
+) -> Iterator[Estimate]:
+    z = normal_quantile(0.5 + level / 2.0)
+    low, high = differences.interval(np.full(len(gaps), z))
+    p_values = invert(differences.interval, len(gaps))
+    sizes = moments.effective_sizes
+    for k, gap in enumerate(gaps):
+        blank = Estimate.of_gap(gap, method="placement values")
+        estimate = replace(blank, confidence_level=level)
+        used = differences.used[k]
+        reason = _no_interval(used, scores, sizes)
+        if gap.reason is not None or reason:
+            yield replace(estimate, warnings=estimate.warnings or (reason,))
+            continue
+        warnings = small_cells(used, scores, sizes)
+        if differences.of_aucs[k] and {differences.one[k], differences.two[k]} & {0.0, 1.0}:
+            warnings = (*warnings, "an AUC is 0 or 1: its uncertainty is a guess (Wilson)")
+        yield replace(
+            estimate,
+            low=float(low[k]),
+            high=float(high[k]),
+            standard_error=float(np.sqrt(differences.variance[k])),
+            degrees_of_freedom=float(differences.freedom[k]),
+            p_value=float(p_values[k]),
+            warnings=warnings,
+        )
 
 
 def side_forms(
@@ -275,72 +344,19 @@ def side_forms(
     return sides, _forms(sides, moments, proportions_vary=varies)[1]
 
 
-@dataclass(frozen=True, eq=False)
-class _Side:
-    """One side of a gap, for many gaps: a mean of AUCs, its variance, and its size."""
-
-    value: Floats
-    variance: Floats
-    freedom: Floats
-    size: Floats
-
-    @classmethod
-    def of(cls, coefficients: Floats, forms: Floats, moments: PlacementMoments) -> _Side:
-        value = np.sum(coefficients * np.nan_to_num(moments.matrix.values), axis=(-2, -1))
-        by_cell = moments.variance_by_cell(forms)
-        totals = [satterthwaite(row, moments.effective_sizes) for row in by_cell]
-        variance, freedom = (np.array(column) for column in zip(*totals, strict=True))
-        weight, square = moments.first[:, -1], moments.second[:, -1, -1]
-        sizes = []
-        for axis in (-1, -2):  # the cells on the reference side, then those on the target side
-            used = np.any(coefficients != 0.0, axis=axis)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                sizes.append((used @ weight) ** 2 / (used @ square))
-        # Rounding may leave 1 + 1e-16.
-        return cls(np.clip(value, 0.0, 1.0), variance, freedom, np.minimum(*sizes))
-
-    def limits(self, tail: Floats) -> tuple[Floats, Floats]:
-        """Interval of the side: on the log-odds scale, or Wilson's where the AUC is 0 or 1."""
-        return auc_limits(self.value, self.variance, self.freedom, self.size, tail)
-
-
 def auc_limits(
-    value: Floats, variance: Floats, freedom: Floats, size: Floats, tail: Floats
+    value: Floats, variance: Floats, freedom: Floats, size: Floats, z: Floats
 ) -> tuple[Floats, Floats]:
-    """Interval of an AUC with the given probability beyond each end."""
-    from scipy.special import expit, logit, ndtri
+    """Interval of an AUC at the level of the normal quantile z."""
+    from scipy.special import expit, logit
 
     inside = (value > 0.0) & (value < 1.0)
     safe = np.where(inside, value, 0.5)
-    half = -_t(freedom, tail) * np.sqrt(variance) / (safe * (1.0 - safe))
+    half = student(z, freedom) * np.sqrt(variance) / (safe * (1.0 - safe))
     low, high = (expit(logit(safe) + side * half) for side in (-1.0, 1.0))
     with np.errstate(invalid="ignore", divide="ignore"):
-        edge = wilson(value, size, -ndtri(tail))
+        edge = wilson(value, size, z)
     return np.where(inside, low, edge[0]), np.where(inside, high, edge[1])
-
-
-def _recovered(one: _Side, two: _Side, variance: Floats, tail: Floats) -> tuple[Floats, Floats]:
-    """Interval of one − two from their intervals and correlation (Zou and Donner, 2008)."""
-    scale = np.sqrt(one.variance * two.variance)
-    together = (one.variance + two.variance - variance) / 2.0
-    correlation = np.divide(together, scale, out=np.zeros_like(scale), where=scale > 0)
-    correlation = np.clip(correlation, -1.0, 1.0)
-    (l1, u1), (l2, u2) = one.limits(tail), two.limits(tail)
-    gap = one.value - two.value
-
-    def side(a: Floats, b: Floats) -> Floats:
-        return np.sqrt(np.maximum(a**2 + b**2 - 2.0 * correlation * a * b, 0.0))
-
-    low = gap - side(one.value - l1, u2 - two.value)
-    high = gap + side(u1 - one.value, two.value - l2)
-    return np.maximum(low, -1.0), np.minimum(high, 1.0)
-
-
-def _t(freedom: Floats, tail: Floats) -> Floats:
-    """Lower quantile of Student's law, negative for tails below one half."""
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(np.minimum(freedom, 1e9), tail))
 
 
 def check_sampling(sampling: Sampling) -> None:
@@ -433,11 +449,11 @@ def _auc_estimate(
     if reason:
         return replace(estimate, warnings=(reason,))
     variance, freedom = satterthwaite(by_cell, sizes)
-    tail = np.array((1.0 - level) / 2.0)
+    z = np.array(normal_quantile(0.5 + level / 2.0))
     low = high = np.asarray(value)
     if used.any():
         v, s2, df, n = (np.asarray(column) for column in (value, variance, freedom, size))
-        low, high = auc_limits(v, s2, df, n, tail)
+        low, high = auc_limits(v, s2, df, n, z)
     warnings = small_cells(used, scores, sizes)
     if value in (0.0, 1.0):
         warnings = (*warnings, "perfect separation: the interval is Wilson's")
