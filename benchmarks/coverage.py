@@ -98,7 +98,7 @@ def one_setting(task) -> dict[str, tuple[float, float]]:
         for gap in roc_gap_estimates(scores, RocConstraint(on="both", rates=RATES)):
             truth = roc[gap.on][RATES.index(gap.rate)]
             note("ROC gap at a rate", (gap.on, gap.rate), gap.low, truth, gap.high)
-        score, y, group = law.sample(4 * cell_size, rng)
+        score, y, group = law.sample(round(cell_size / law.cell_weights.min()), rng)
         weight = rng.gamma(2.0, size=len(y)) if weighted else None
         people = GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
         for gap in gap_estimates(people, constraint_names()):

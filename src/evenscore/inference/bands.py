@@ -162,7 +162,8 @@ def _calibrated(
     often. (Measured; see benchmarks/coverage.py.)
     """
     tied = curve.reference.n_observations > len(np.unique(curve.reference.values))
-    wanted = 1.0 - (1.0 - level) / 2.0 if tied else level
+    weighted = curve.reference.is_weighted or curve.target.is_weighted
+    wanted = 1.0 - (1.0 - level) / (2.0 if tied else 1.0) / (2.0 if weighted else 1.0)
     one, two = (s.homogeneous() for s in _coarsened(curve.reference, curve.target))
     rng = np.random.default_rng(random_state)
     centre = RocCurve(one, two).evaluate(rates)

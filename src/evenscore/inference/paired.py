@@ -14,6 +14,7 @@ from evenscore.constraints import AucConstraint, Gap, as_constraints
 from evenscore.inference.estimate import Estimate, check_level, t_quantile, t_test
 from evenscore.inference.variance import (
     Sampling,
+    cell_freedom,
     check_sampling,
     overall_form,
     placement_moments,
@@ -112,14 +113,14 @@ def _influences(
 def _variance_by_cell(
     influence: Floats, weight: Floats, cell: NDArray[np.intp], scores: GroupedScores
 ) -> Floats:
-    sizes = scores.effective_sizes.reshape(-1)
+    sizes, counts = scores.effective_sizes.reshape(-1), scores.cell_counts.reshape(-1)
     found = np.zeros((len(influence), scores.n_cells))
     for c in range(scores.n_cells):
         own = cell == c
         g, w = influence[:, own], weight[own]
         mean = (g @ w / w.sum())[:, None]
         square, within = np.square(g) @ np.square(w), np.square(g - mean) @ np.square(w)
-        found[:, c] = unbiased(square, within, np.full(len(g), sizes[c]))
+        found[:, c] = unbiased(square, within, sizes[c], counts[c])
     return found
 
 
@@ -134,7 +135,8 @@ def _estimate(
     sizes = scores.effective_sizes.reshape(-1)
     named = replace(scores, groups=tuple(groups))
     used = np.ones(len(sizes), dtype=bool) if gap.name == "AUC" else by_cell != 0.0
-    variance, freedom = satterthwaite(by_cell, sizes)
+    freedoms = cell_freedom(sizes, scores.cell_counts.reshape(-1))
+    variance, freedom = satterthwaite(by_cell, freedoms)
     error = float(np.sqrt(variance))
     value = gap.value - other.value
     half = t_quantile(0.5 + level / 2.0, freedom) * error

@@ -41,6 +41,7 @@ __all__ = [
     "PlacementMoments",
     "Sampling",
     "auc_estimates",
+    "cell_freedom",
     "check_sampling",
     "gap_estimates",
     "overall_form",
@@ -68,6 +69,7 @@ class PlacementMoments:
     matrix: AucMatrix
     first: Floats
     second: Floats
+    counts: Floats
     effective_sizes: Floats
 
     def variance_by_cell(self, forms: Floats) -> Floats:
@@ -82,14 +84,30 @@ class PlacementMoments:
             for f in (forms, centred)
         )
         used = np.any(forms != 0.0, axis=-1)
-        return np.where(used, unbiased(square, within, self.effective_sizes), 0.0)
+        return np.where(used, unbiased(square, within, self.effective_sizes, self.counts), 0.0)
 
 
-def unbiased(square: Floats, within: Floats, n: Floats) -> Floats:
-    """Variance of a cell, Σ w² g², the part around its mean times n/(n − 1); NaN if n ≤ 1."""
-    factor = np.divide(n, n - 1.0, out=np.full_like(n, np.nan), where=n > 1.0)
+def unbiased(square: Floats, within: Floats, n_eff: Floats, n: Floats) -> Floats:
+    """Variance of a cell, Σ w² g², the part around its mean made unbiased; NaN if n_eff < 2.
+
+    Without weights the factor is n/(n − 1). With weights the mean leans on the heavy observations:
+    the factor is 1/(1 − (2r² − r)/n), r = n/n_eff, exact to order 1/n for log-normal weights.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r = n / n_eff
+        factor = 1.0 / np.maximum(1.0 - (2.0 * r**2 - r) / n, 0.5)
+    factor = np.where(n_eff >= 2.0, factor, np.nan)
     # Rounding may leave −1e-20 where the variance is zero; NaN stays NaN.
     return np.maximum(factor * within + (square - within), 0.0)
+
+
+def cell_freedom(n_eff: Floats, n: Floats) -> Floats:
+    """Degrees of freedom of a cell's variance: n − 1, with weights n/r³ − 1, r = n/n_eff.
+
+    A sum of squares of weighted observations varies more than their number tells.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.maximum(n * (n_eff / n) ** 3 - 1.0, 1.0)
 
 
 def placement_moments(scores: GroupedScores) -> PlacementMoments:
@@ -116,7 +134,8 @@ def placement_moments(scores: GroupedScores) -> PlacementMoments:
         _add_second_moments(second, placement, scores, block.rows)
     matrix = matrix_of_pairs(scores, pairs)
     first = np.concatenate([matrix.ordered_pairs.T * scale, totals[:, None]], axis=1)
-    return PlacementMoments(matrix, first, second, scores.effective_sizes.reshape(-1))
+    counts, sizes = scores.cell_counts.reshape(-1), scores.effective_sizes.reshape(-1)
+    return PlacementMoments(matrix, first, second, counts, sizes)
 
 
 def _add_second_moments(
@@ -275,8 +294,8 @@ class _Differences(NamedTuple):
 
 def _totals(forms: Floats, moments: PlacementMoments) -> tuple[Floats, Floats]:
     """Variance and degrees of freedom of statistics with linear forms g."""
-    sizes = moments.effective_sizes
-    totals = [satterthwaite(row, sizes) for row in moments.variance_by_cell(forms)]
+    freedoms = cell_freedom(moments.effective_sizes, moments.counts)
+    totals = [satterthwaite(row, freedoms) for row in moments.variance_by_cell(forms)]
     variance, freedom = zip(*totals, strict=True)
     return np.array(variance), np.array(freedom)
 
@@ -421,8 +440,7 @@ def _within(moments: PlacementMoments) -> Floats:
     second = moments.second[:, np.arange(n_cells), np.arange(n_cells)]
     spread = second - 2.0 * mean * moments.second[:, :-1, -1]
     spread = (spread + mean**2 * moments.second[:, -1:, -1]) / safe**2
-    sizes = np.repeat(moments.effective_sizes[:, None], n_cells, axis=1)
-    return unbiased(spread, spread, sizes)
+    return unbiased(spread, spread, moments.effective_sizes[:, None], moments.counts[:, None])
 
 
 def overall_form(scores: GroupedScores, moments: PlacementMoments, sampling: Sampling) -> Floats:
@@ -448,7 +466,7 @@ def _auc_estimate(
     reason = _no_interval(used, scores, sizes)
     if reason:
         return replace(estimate, warnings=(reason,))
-    variance, freedom = satterthwaite(by_cell, sizes)
+    variance, freedom = satterthwaite(by_cell, cell_freedom(sizes, scores.cell_counts.reshape(-1)))
     z = np.array(normal_quantile(0.5 + level / 2.0))
     low = high = np.asarray(value)
     if used.any():
@@ -467,13 +485,13 @@ def _auc_estimate(
     )
 
 
-def satterthwaite(by_cell: Floats, sizes: Floats) -> tuple[float, float]:
-    """Variance, and Welch and Satterthwaite's degrees of freedom."""
+def satterthwaite(by_cell: Floats, freedom: Floats) -> tuple[float, float]:
+    """Variance, and Welch and Satterthwaite's degrees of freedom, from those of the cells."""
     variance = float(by_cell.sum())
     if np.isnan(variance) or variance == 0.0:
         return variance, 1e9
     shares = by_cell / variance
-    return variance, float(1.0 / np.sum(shares[shares > 0] ** 2 / (sizes[shares > 0] - 1.0)))
+    return variance, float(1.0 / np.sum(shares[shares > 0] ** 2 / freedom[shares > 0]))
 
 
 def _no_interval(used: NDArray[np.bool_], scores: GroupedScores, sizes: Floats) -> str:
