@@ -4,7 +4,7 @@ For each law (continuous, ten levels), weights (none, random) and cell size: the
 which a nominal 95 % interval holds the true value, and the share in which a 5 % permutation test
 rejects equal distributions. The standard error of a share near 95 % over 2,000 samples is 0.5 %.
 
-    python benchmarks/coverage.py                     # 2,000 samples each, about 20 minutes
+    python benchmarks/coverage.py                     # 2,000 samples each, about 40 minutes
     python benchmarks/coverage.py --samples 300
 """
 

@@ -13,14 +13,11 @@ from evenscore.inference.bounds import (
 )
 from evenscore.inference.certificates import Certificate, certify
 from evenscore.inference.estimate import Estimate, holm
+from evenscore.inference.moments import placement_moments
 from evenscore.inference.paired import paired_differences
 from evenscore.inference.rates import rate_difference_estimates, roc_gap_estimates
 from evenscore.inference.tests import PermutationTest, permutation_tests
-from evenscore.inference.variance import (
-    auc_estimates,
-    gap_estimates,
-    placement_moments,
-)
+from evenscore.inference.variance import auc_estimates, gap_estimates
 
 __all__ = [
     "Band",

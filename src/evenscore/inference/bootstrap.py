@@ -22,7 +22,7 @@ from evenscore.constraints import (
 )
 from evenscore.distributions import RATE_TOLERANCE, Distribution, check_rates
 from evenscore.inference.estimate import Estimate, check_count, check_level, normal_quantile
-from evenscore.inference.variance import Sampling
+from evenscore.inference.moments import Sampling, check_sampling
 from evenscore.scores import CLASSES, GroupedScores, check_scores, class_names
 
 __all__ = ["BootstrapDistribution", "bootstrap", "redraw", "roc_replicates"]
@@ -150,8 +150,7 @@ def _redraw_cells(
     cells: list[Distribution], n_resamples: int, sampling: Sampling, rng: np.random.Generator
 ) -> Iterator[list[Floats]]:
     """Replicate weights of every cell, a batch of replicates at a time."""
-    if sampling not in ("observations", "cells"):
-        raise ValueError(f"sampling must be 'observations' or 'cells', not {sampling!r}.")
+    check_sampling(sampling)
     rows = [len(cell) for cell in cells]
     batch = max(1, min(n_resamples, _BATCH // max(1, sum(rows))))
     joint = Distribution(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evenscore.columns import to_numbers
 from evenscore.constraints import AucConstraint, Gap, as_constraints
 from evenscore.inference.estimate import Estimate, check_level, t_quantile, t_test
-from evenscore.inference.variance import (
+from evenscore.inference.moments import (
     Sampling,
     cell_freedom,
     check_sampling,
@@ -20,9 +20,9 @@ from evenscore.inference.variance import (
     placement_moments,
     satterthwaite,
     side_forms,
-    small_cells,
     unbiased,
 )
+from evenscore.inference.variance import small_cells
 from evenscore.labels import label_text
 from evenscore.scores import GroupedScores, decode
 

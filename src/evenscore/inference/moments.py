@@ -1,0 +1,201 @@
+"""Analytic intervals of AUCs and of everything linear in them, by placement values.
+
+The placement of a score s in cell j is F_j(s) = P(S_j < s) + ½ P(S_j = s). A statistic
+θ = Σ W_ij AUC_ij changes, to first order, by w · g(s) when an observation of weight w and score s
+is added to cell c, where g is linear in the placements of s (DeLong's argument):
+
+    g_c(s) = (1/m_c) [ Σ_j W_cj (1 − F_j(s) − t_cj) + Σ_i W_ic (F_i(s) − t_ic) ],
+
+m_c being the weight of cell c. With fixed proportions t_ij = AUC_ij; where the proportions are
+those of the data, and the data a sample of people, the statistic is a ratio and t_ij = θ. The
+variance is Σ w² g², and since g is linear, the second moments of the placements within each cell,
+collected in one pass, give it for any W. Within a cell the factor n/(n − 1) makes it DeLong's
+unbiased one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenscore.catalogue import Notion
+from evenscore.constraints import AucConstraint
+from evenscore.measures import AucMatrix, blocks, matrix_of_pairs
+from evenscore.scores import GroupedScores
+
+__all__ = [
+    "PlacementMoments",
+    "Sampling",
+    "cell_freedom",
+    "check_sampling",
+    "overall_form",
+    "placement_moments",
+    "satterthwaite",
+    "side_forms",
+    "unbiased",
+]
+
+Floats = NDArray[np.float64]
+Sampling = Literal["observations", "cells"]
+
+
+@dataclass(frozen=True, eq=False)
+class PlacementMoments:
+    """Moments, within each cell, of the vector (F_1(s), …, F_2K(s), 1) of placements.
+
+    `first[c]` is their sum weighted by w, `second[c]` the sum of their outer products weighted by
+    w². `matrix` holds the AUCs, which are first moments too.
+    """
+
+    matrix: AucMatrix
+    first: Floats
+    second: Floats
+    counts: Floats
+    effective_sizes: Floats
+
+    def variance_by_cell(self, forms: Floats) -> Floats:
+        """Variance that each cell adds to statistics with linear forms g, shape (…, 2K, 2K + 1)."""
+        totals = self.first[:, -1]
+        mean = np.einsum("...cj,cj->...c", forms, self.first)
+        mean = np.divide(mean, totals, out=np.zeros_like(mean), where=totals > 0)
+        centred = forms.copy()
+        centred[..., -1] -= mean
+        square, within = (
+            np.einsum("...ci,...ci->...c", np.matmul(f[..., None, :], self.second)[..., 0, :], f)
+            for f in (forms, centred)
+        )
+        used = np.any(forms != 0.0, axis=-1)
+        return np.where(used, unbiased(square, within, self.effective_sizes, self.counts), 0.0)
+
+
+def unbiased(square: Floats, within: Floats, n_eff: Floats, n: Floats) -> Floats:
+    """Variance of a cell, Σ w² g², the part around its mean made unbiased; NaN if n_eff < 2.
+
+    Without weights the factor is n/(n − 1). With weights the mean leans on the heavy observations:
+    the factor is 1/(1 − (2r² − r)/n), r = n/n_eff, exact to order 1/n for log-normal weights.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r = n / n_eff
+        factor = 1.0 / np.maximum(1.0 - (2.0 * r**2 - r) / n, 0.5)
+    factor = np.where(n_eff >= 2.0, factor, np.nan)
+    # Rounding may leave −1e-20 where the variance is zero; NaN stays NaN.
+    return np.maximum(factor * within + (square - within), 0.0)
+
+
+def cell_freedom(n_eff: Floats, n: Floats) -> Floats:
+    """Degrees of freedom of a cell's variance: n − 1, with weights n/r³ − 1, r = n/n_eff.
+
+    A sum of squares of weighted observations varies more than their number tells.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.maximum(n * (n_eff / n) ** 3 - 1.0, 1.0)
+
+
+def placement_moments(scores: GroupedScores) -> PlacementMoments:
+    """Collect the moments in one pass over the sorted table; O(n K) plus a product of O(n K²)."""
+    n_cells = scores.n_cells
+    totals = scores.cell_weights.reshape(-1)
+    scale = np.divide(1.0, totals, out=np.zeros(n_cells), where=totals > 0)
+    pairs = np.zeros((n_cells, n_cells))
+    second = np.zeros((n_cells, n_cells + 1, n_cells + 1))
+    for block in blocks(scores):
+        placement = block.up_to
+        if block.tied:
+            placement = placement - 0.5 * block.weight
+            pairs += placement @ block.weight.T
+            placement = placement * scale[:, None]
+            placement = placement[:, block.level]
+        else:
+            pairs += placement @ block.weight.T
+            # Off the diagonal nothing is tied; on it, half of the observation itself.
+            placement = placement * scale[:, None]
+            cell = scores.cell[block.rows]
+            own = scores.weight[block.rows] * scale[cell]
+            placement[cell, np.arange(len(cell))] -= 0.5 * own
+        _add_second_moments(second, placement, scores, block.rows)
+    matrix = matrix_of_pairs(scores, pairs)
+    first = np.concatenate([matrix.ordered_pairs.T * scale, totals[:, None]], axis=1)
+    counts, sizes = scores.cell_counts.reshape(-1), scores.effective_sizes.reshape(-1)
+    return PlacementMoments(matrix, first, second, counts, sizes)
+
+
+def _add_second_moments(
+    second: Floats, placement: Floats, scores: GroupedScores, rows: slice
+) -> None:
+    cell, squares = scores.cell[rows], scores.weight_squared[rows]
+    order = np.argsort(cell, kind="stable")
+    ends = np.cumsum(np.bincount(cell, minlength=len(second)))
+    columns = np.take(placement, order, axis=1)
+    weighted = squares.strides != (0,)
+    squares = squares[order] if weighted else squares
+    start = 0
+    for c, stop in enumerate(ends.tolist()):
+        if stop > start:
+            part = columns[:, start:stop]
+            heavy = part * squares[start:stop] if weighted else part
+            second[c, :-1, :-1] += heavy @ part.T
+            sums = heavy.sum(axis=1)
+            second[c, :-1, -1] += sums
+            second[c, -1, :-1] += sums
+            second[c, -1, -1] += squares[start:stop].sum() if weighted else stop - start
+        start = stop
+
+
+def _forms(
+    coefficients: Floats, moments: PlacementMoments, *, proportions_vary: bool
+) -> tuple[Floats, Floats]:
+    """(θ, g) of statistics with coefficients of shape (…, 2K, 2K); g as (…, 2K, 2K + 1)."""
+    aucs = np.nan_to_num(moments.matrix.values)  # an empty cell is NaN there, and has no weight
+    theta = np.sum(coefficients * aucs, axis=(-2, -1))
+    centre = theta[..., None, None] if proportions_vary else aucs
+    constant = np.sum(coefficients * (1.0 - centre), axis=-1) - np.sum(
+        coefficients * centre, axis=-2
+    )
+    slope = np.swapaxes(coefficients, -1, -2) - coefficients
+    forms = np.concatenate([slope, constant[..., None]], axis=-1)
+    totals = moments.first[:, -1][:, None]
+    return theta, np.divide(forms, totals, out=np.zeros_like(forms), where=totals > 0)
+
+
+def side_forms(
+    scores: GroupedScores,
+    constraint: AucConstraint,
+    moments: PlacementMoments,
+    sampling: Sampling,
+    pairs: list[tuple[int, int]],
+) -> tuple[Floats, Floats]:
+    """Coefficients and linear forms of the two sides of a gap, each of shape (2, pairs, …).
+
+    They are zero where a side is undefined.
+    """
+    varies = isinstance(constraint.definition, Notion) and sampling == "observations"
+    sides = np.stack(
+        [constraint.definition.sides(scores.cell_weights, *pair) for pair in pairs], axis=1
+    )
+    sides = np.where(np.isnan(sides), 0.0, sides)
+    return sides, _forms(sides, moments, proportions_vary=varies)[1]
+
+
+def overall_form(scores: GroupedScores, moments: PlacementMoments, sampling: Sampling) -> Floats:
+    """Linear form g of the overall AUC."""
+    weights = np.zeros((scores.n_cells, scores.n_cells))
+    weights[: scores.n_groups, scores.n_groups :] = np.nan_to_num(moments.matrix.pair_weights)
+    return _forms(weights, moments, proportions_vary=sampling == "observations")[1]
+
+
+def satterthwaite(by_cell: Floats, freedom: Floats) -> tuple[float, float]:
+    """Variance, and Welch and Satterthwaite's degrees of freedom, from those of the cells."""
+    variance = float(by_cell.sum())
+    if np.isnan(variance) or variance == 0.0:
+        return variance, 1e9
+    shares = by_cell / variance
+    return variance, float(1.0 / np.sum(shares[shares > 0] ** 2 / freedom[shares > 0]))
+
+
+def check_sampling(sampling: Sampling) -> None:
+    """Refuse what is neither 'observations' nor 'cells'."""
+    if sampling not in ("observations", "cells"):
+        raise ValueError(f"sampling must be 'observations' or 'cells', not {sampling!r}.")
