@@ -138,6 +138,11 @@ class Distribution:
         return self.total**2 / total if total > 0 else 0.0
 
     @property
+    def is_tied(self) -> bool:
+        """Whether two observations have the same value."""
+        return self.n_observations > len(np.unique(self.values))
+
+    @property
     def is_weighted(self) -> bool:
         """Whether observations differ in weight."""
         return not np.isclose(self.effective_size, self.n_observations, rtol=1e-9)
