@@ -30,6 +30,8 @@ __all__ = ["rate_difference_estimates", "roc_gap_estimates"]
 
 Floats = NDArray[np.float64]
 
+_FEW_BEYOND = 20  # observations; measured in benchmarks/coverage.py
+
 # The classes among which a rate is a share.
 _CLASSES_OF: dict[RateName, slice] = {
     "fpr": slice(0, 1),
@@ -47,6 +49,10 @@ def roc_gap_estimates(
 
     The p-value is one minus the largest level at which the interval leaves out zero; Holm's
     correction runs over the pairs of groups, classes and rates of the constraint.
+
+    Intervals cover too much, up to always, where scores are tied or few of the first group lie
+    beyond the cut: shares are multiples of 1/n and a binomial range cannot be cut finer. The
+    estimate then carries a warning.
     """
     check_scores(scores)
     if not isinstance(constraint, RocConstraint):
@@ -73,10 +79,23 @@ def roc_gap_estimates(
                         standard_error=float(band.high[k] - band.low[k])
                         / (2.0 * normal_quantile(0.5 + level / 2.0)),
                         p_value=float(p_values[k]),
-                        warnings=estimate.warnings or band.warnings,
+                        warnings=estimate.warnings or (*band.warnings, *_wide(curve, rates[k])),
                     )
                 )
     return holm(found)
+
+
+def _wide(curve: RocCurve, rate: float) -> tuple[str, ...]:
+    """Why the pointwise interval at a rate is wider than its level asks for, if it is."""
+    beyond = min(rate, 1.0 - rate) * curve.reference.effective_size
+    if curve.reference.is_tied:
+        return ("scores are tied: the interval is wider than its level asks for",)
+    if beyond < _FEW_BEYOND:
+        return (
+            f"{beyond:.0f} observations of the first group are expected beyond the cut: the "
+            "interval is wider than its level asks for",
+        )
+    return ()
 
 
 def _around_zero(curve: RocCurve, rates: Floats, z: Floats) -> tuple[Floats, Floats]:
