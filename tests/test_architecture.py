@@ -22,6 +22,8 @@ LAYERS = [
     {"thresholds"},
     {"inference"},
     {"metrics"},
+    {"learning"},
+    {"scorers"},
     {"datasets"},
     {"cli"},
 ]

@@ -11,12 +11,14 @@ from evenscore.thresholds import fair_thresholds, rates_at
 
 if TYPE_CHECKING:
     from evenscore import datasets, inference
+    from evenscore.scorers import LinearScorer
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AucConstraint",
     "GroupedScores",
+    "LinearScorer",
     "RocConstraint",
     "RocCurve",
     "constraint_names",
@@ -29,14 +31,17 @@ __all__ = [
 
 
 _LAZY = ("datasets", "inference")
+_SCORERS = ("LinearScorer",)
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use what not every audit needs."""
-    if name in _LAZY:
-        from importlib import import_module
+    from importlib import import_module
 
+    if name in _LAZY:
         return import_module(f"evenscore.{name}")
+    if name in _SCORERS:
+        return getattr(import_module("evenscore.scorers"), name)
     raise AttributeError(f"module 'evenscore' has no attribute {name!r}")
 
 

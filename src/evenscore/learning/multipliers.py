@@ -1,0 +1,159 @@
+"""Multipliers of the saddle problem: three rules with the same `init`, `respond` and `update`.
+
+Minimising 1 − AUC + Σ λ|gap| is a saddle problem, since λ|g| is the largest m·g with |m| ≤ λ. A
+rule moves the multipliers m: `respond` says what the current (surrogate) gaps cost and the
+derivative of that cost, `update` moves m after looking at the strict gaps. A strength of infinity
+is a hard constraint; a tolerance ε lets |g| ≤ ε cost nothing: |g| becomes max(|g| − ε, 0).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "AugmentedLagrangian",
+    "DualAscent",
+    "MultiplierRule",
+    "MultiplierState",
+    "SignRule",
+    "excess",
+]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MultiplierState:
+    """Multipliers, the gaps tolerated, and what the augmented Lagrangian keeps.
+
+    That is: its penalty, strict minus surrogate gaps, and the largest violation seen last.
+    """
+
+    multipliers: Floats
+    tolerance: Floats
+    penalty: float = 0.0
+    correction: Floats | float = 0.0
+    violation: float = np.inf
+
+
+def excess(gaps: Floats, tolerance: Floats | float) -> Floats:
+    """How far each gap is beyond ±tolerance, with its sign.
+
+    >>> excess(np.array([0.03, -0.03, 0.01]), 0.02).round(3)
+    array([ 0.01, -0.01,  0.  ])
+    """
+    return np.asarray(gaps - np.clip(gaps, -np.asarray(tolerance), tolerance))
+
+
+@dataclass(frozen=True)
+class MultiplierRule(ABC):
+    """A way to move multipliers, each kept within ±strength."""
+
+    strength: float = np.inf
+
+    def __post_init__(self) -> None:
+        if not self.strength >= 0.0:
+            raise ValueError(f"strength must be at least 0, not {self.strength!r}.")
+
+    def init(self, tolerance: Floats) -> MultiplierState:
+        """Zero multipliers, one for each tolerance."""
+        return MultiplierState(np.zeros(len(tolerance)), np.asarray(tolerance, dtype=np.float64))
+
+    @abstractmethod
+    def update(self, state: MultiplierState, strict: Floats, surrogate: Floats) -> MultiplierState:
+        """Multipliers after seeing the strict gaps (and the surrogate ones beside them)."""
+
+    def respond(self, state: MultiplierState, gaps: Floats) -> tuple[float, Floats]:
+        """Cost of the surrogate gaps and its derivative: m · gaps and m, if a rule says no more."""
+        return float(state.multipliers @ gaps), state.multipliers
+
+    def bound(self, multipliers: Floats) -> Floats:
+        """Within ±strength."""
+        return np.clip(multipliers, -self.strength, self.strength)
+
+
+@final
+@dataclass(frozen=True)
+class SignRule(MultiplierRule):
+    """The paper's rule: every multiplier takes a step of fixed size in the direction of its gap.
+
+    With strength λ, m = λc and c moves by ±`step` within [−1, 1].
+    """
+
+    step: float = 0.01
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not np.isfinite(self.strength):
+            raise ValueError("The sign rule moves by a share of the strength: give a finite one.")
+
+    def update(self, state: MultiplierState, strict: Floats, surrogate: Floats) -> MultiplierState:
+        """One step for each gap beyond the tolerance."""
+        direction = np.sign(excess(strict, state.tolerance))
+        moved = self.bound(state.multipliers + self.step * self.strength * direction)
+        return replace(state, multipliers=moved)
+
+
+@final
+@dataclass(frozen=True)
+class DualAscent(MultiplierRule):
+    """Steps in proportion to the strict gaps beyond the tolerance: gradient ascent in m."""
+
+    rate: float = 1.0
+
+    def update(self, state: MultiplierState, strict: Floats, surrogate: Floats) -> MultiplierState:
+        """Add rate · (gap beyond the tolerance); a gap within it moves m back towards zero."""
+        step = self.rate * _towards(state.multipliers, strict, state.tolerance)
+        return replace(state, multipliers=self.bound(state.multipliers + step))
+
+
+@final
+@dataclass(frozen=True)
+class AugmentedLagrangian(MultiplierRule):
+    """Multipliers with a quadratic penalty ρ, which makes the inner problem well behaved.
+
+    A gap g costs ½ρ·dist(g + m/ρ, [−ε, ε])², so that the derivative m' = ρ(u − clip(u, ±ε)), at
+    u = g + m/ρ, is the next multiplier. The surrogate is corrected by its difference from the
+    strict gap at the last update: what converges to zero is the strict gap. ρ grows while the
+    violation does not shrink by half, up to a limit. On small samples strict gaps jump; `damping` is the share of
+    a new difference that enters the correction.
+    """
+
+    penalty: float = 4.0
+    growth: float = 1.3
+    damping: float = 0.5
+    max_penalty: float = 16.0
+
+    def init(self, tolerance: Floats) -> MultiplierState:
+        """Zero multipliers and the initial penalty."""
+        return replace(super().init(tolerance), penalty=self.penalty)
+
+    def respond(self, state: MultiplierState, gaps: Floats) -> tuple[float, Floats]:
+        """The augmented cost; beyond the strength it goes on linearly."""
+        rho = state.penalty
+        wanted = rho * excess(gaps + state.correction + state.multipliers / rho, state.tolerance)
+        bounded = self.bound(wanted)
+        cost = float(np.sum(bounded * (wanted - 0.5 * bounded))) / rho
+        return cost, bounded
+
+    def update(self, state: MultiplierState, strict: Floats, surrogate: Floats) -> MultiplierState:
+        """The multiplier method's step, with the strict gaps."""
+        rho = state.penalty
+        moved = self.bound(rho * excess(strict + state.multipliers / rho, state.tolerance))
+        violation = float(np.max(np.abs(excess(strict, state.tolerance)), initial=0.0))
+        if violation > 0.5 * state.violation:
+            rho = min(rho * self.growth, self.max_penalty)
+        correction = state.correction + self.damping * (strict - surrogate - state.correction)
+        return MultiplierState(moved, state.tolerance, rho, correction, violation)
+
+
+def _towards(multipliers: Floats, gaps: Floats, tolerance: Floats) -> Floats:
+    """Derivative of the dual: the gap less the tolerance on the multiplier's side."""
+    side = np.sign(multipliers)
+    inactive = excess(gaps, tolerance)
+    return np.where(side == 0.0, inactive, gaps - side * tolerance)

@@ -1,0 +1,398 @@
+"""What all scorers share: checking, groups, tolerances, diagnostics, the scikit-learn interface."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from evenscore.constraints import AucConstraint, Constraint, as_constraints
+from evenscore.distributions import Distribution
+from evenscore.inference.estimate import Estimate
+from evenscore.inference.rates import roc_gap_estimates
+from evenscore.inference.variance import gap_estimates
+from evenscore.labels import label_text
+from evenscore.learning.multipliers import excess
+from evenscore.learning.objective import Objective, Strict
+from evenscore.scores import GroupedScores, decode
+
+__all__ = ["ConstraintLike", "FairScorer", "History", "TrainingSet"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+ConstraintLike = str | Constraint | Iterable[str | Constraint]
+
+DEFAULT_TOLERANCE = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Rows to learn from or to check on: features, class, group, weight."""
+
+    X: Any
+    positive: NDArray[np.bool_]
+    codes: Ints
+    groups: tuple[Hashable, ...]
+    weight: Floats | None
+
+    def __len__(self) -> int:
+        return len(self.positive)
+
+    @property
+    def share(self) -> Floats:
+        """Weights that add up to one."""
+        if self.weight is None:
+            return np.full(len(self), 1.0 / len(self))
+        return np.asarray(self.weight / self.weight.sum())
+
+    @property
+    def n_observations(self) -> float:
+        """How many observations the rows stand for: a weight of 2 is a row given twice.
+
+        Weights that add up to less than the number of rows are taken as relative ones.
+        """
+        return float(len(self) if self.weight is None else max(len(self), self.weight.sum()))
+
+    def rows(self, index: Any) -> TrainingSet:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[index]
+        return TrainingSet(
+            self.X[index], self.positive[index], self.codes[index], self.groups, weight
+        )
+
+    def thinned(self, size: int) -> tuple[Ints, TrainingSet]:
+        """About `size` rows, evenly from every class and group, weighted to stand for all.
+
+        A small cell keeps up to 200 rows.
+        """
+        cell = self.codes + len(self.groups) * self.positive
+        weight = np.ones(len(self)) if self.weight is None else self.weight.copy()
+        kept = []
+        for c in np.unique(cell):
+            members = np.flatnonzero(cell == c)
+            wanted = max(min(len(members), 200), round(size * len(members) / len(self)))
+            some = members[np.linspace(0, len(members) - 1, wanted).astype(np.intp)]
+            weight[some] *= weight[members].sum() / weight[some].sum()
+            kept.append(some)
+        index = np.sort(np.concatenate(kept))
+        part = self.rows(index)
+        return index, replace(part, weight=weight[index])
+
+    def objective(self, constraints: Sequence[Constraint], **options: Any) -> Objective:
+        """The training objective of these rows."""
+        return Objective(
+            self.positive,
+            self.codes,
+            len(self.groups),
+            constraints,
+            weight=self.weight,
+            **options,
+        )
+
+    def grouped(self, score: Floats) -> GroupedScores:
+        """Scores of these rows by class and group, under the groups' own names."""
+        labels = np.empty(len(self.groups), dtype=object)
+        labels[:] = [label_text(group) for group in self.groups]
+        order = labels.tolist()
+        return GroupedScores.from_arrays(
+            self.positive,
+            score,
+            sensitive_features=labels[self.codes] if len(set(order)) == len(order) else self.codes,
+            sample_weight=self.weight,
+            group_order=order if len(set(order)) == len(order) else range(len(order)),
+        )
+
+
+@dataclass
+class History:
+    """What happened, one entry an update of the multipliers.
+
+    `gaps` are strict ones and, like `multipliers`, in the order of the scorer's `gap_names_`.
+    """
+
+    objective: list[float] = field(default_factory=list)
+    auc: list[float] = field(default_factory=list)
+    gaps: list[Floats] = field(default_factory=list)
+    multipliers: list[Floats] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.objective)
+
+    def add(self, objective: float, strict: Strict, multipliers: Floats) -> None:
+        """One more entry."""
+        self.objective.append(float(objective))
+        self.auc.append(strict.auc)
+        self.gaps.append(strict.gaps.copy())
+        self.multipliers.append(multipliers.copy())
+
+
+class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the scorers; a subclass says how to learn (`_learn`) and to score (`_raw_score`).
+
+    After `fit`: `classes_`, `groups_`, `n_features_in_` (and `feature_names_in_`), `intercept_`,
+    `gap_names_`, `history_`, `gaps_` (a dictionary: "train" and, if rows were held out,
+    "validation", each a list of estimates with intervals), `converged_`.
+    """
+
+    _accept_sparse: ClassVar[bool] = False
+
+    constraints: ConstraintLike
+    tolerance: float | None
+    strength: float | None
+    validation_fraction: float
+    random_state: Any
+
+    # ------------------------------------------------------------------ fitting
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn a score that ranks the second of the two classes above the first.
+
+        `sensitive_features` (a vector, or several columns whose intersections are the groups) is
+        needed to fit with constraints and never to score. A row with a sample weight of two counts
+        as two rows.
+        """
+        self._check_parameters()
+        constraints = tuple(as_constraints(self.constraints))
+        data = self._training_set(X, y, sensitive_features, sample_weight, constraints)
+        train, held_out = self._hold_out(data, constraints)
+        self.history_ = History()
+        self.gap_names_ = _gap_names(constraints, data.groups)
+        self._learn(train, held_out, constraints)
+        raw = self._raw_score(data.X)
+        self.intercept_ = -_cut(raw, data)
+        self._diagnose(train, held_out, constraints)
+        return self
+
+    @abstractmethod
+    def _learn(
+        self, train: TrainingSet, held_out: TrainingSet | None, constraints: tuple[Constraint, ...]
+    ) -> None:
+        """Set the attributes that `_raw_score` needs; fill `history_`."""
+
+    @abstractmethod
+    def _raw_score(self, X: Any) -> Floats:
+        """Scores of validated features."""
+
+    def _check_parameters(self) -> None:
+        for name in ("tolerance", "strength"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, Real) or not value >= 0.0):
+                raise ValueError(f"{name} must be a number of at least 0, not {value!r}.")
+        share = self.validation_fraction
+        if not isinstance(share, Real) or not (share >= 0.0 and share < 1.0):
+            raise ValueError(f"validation_fraction must be at least 0 and below 1, not {share!r}.")
+
+    def _training_set(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        sample_weight: ArrayLike | None,
+        constraints: tuple[Constraint, ...],
+    ) -> TrainingSet:
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr" if self._accept_sparse else False, dtype=np.float64
+        )
+        check_classification_targets(y)
+        kind = type_of_target(y, input_name="y")
+        self.classes_ = np.unique(y)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}."
+            )
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y holds one class only, {self.classes_[0]!r}: a score needs two to tell apart."
+            )
+        positive = y == self.classes_[1]
+        n = len(positive)
+        codes = np.zeros(n, dtype=np.intp)
+        groups: tuple[Hashable, ...] = ("all",)
+        if sensitive_features is not None:
+            _, codes, groups = decode(positive, sensitive_features)
+            if len(codes) != n:
+                raise ValueError(f"sensitive_features has {len(codes)} rows but X has {n}.")
+        elif constraints:
+            raise ValueError(
+                f"{constraints[0].name} compares groups: pass sensitive_features to fit."
+            )
+        if constraints and len(groups) < 2:
+            raise ValueError(
+                f"{constraints[0].name} compares groups, but sensitive_features holds only "
+                f"{label_text(groups[0])}."
+            )
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            if not np.all(weight > 0.0):
+                kept = weight > 0.0
+                X, positive, codes, weight = X[kept], positive[kept], codes[kept], weight[kept]
+        self.groups_ = groups
+        data = TrainingSet(X, positive, codes, groups, weight)
+        if positive.all() or not positive.any():
+            raise ValueError("Rows of positive weight are of one class only.")
+        if constraints:
+            _require_cells(data)
+        return data
+
+    def _hold_out(
+        self, data: TrainingSet, constraints: tuple[Constraint, ...]
+    ) -> tuple[TrainingSet, TrainingSet | None]:
+        """Training and held-out rows; the same share of every class and group, none left empty."""
+        if self.validation_fraction == 0.0:
+            return data, None
+        rng = np.random.default_rng(_seed(self.random_state))
+        held = np.zeros(len(data), dtype=bool)
+        cell = data.codes + len(data.groups) * data.positive
+        for c in np.unique(cell):
+            members = np.flatnonzero(cell == c)
+            size = round(self.validation_fraction * len(members))
+            held[rng.permutation(members)[: min(max(size, 1), len(members) - 1)]] = True
+        checked = data.rows(held)
+        if checked.positive.all() or not checked.positive.any():
+            return data, None
+        return data.rows(~held), checked
+
+    # ------------------------------------------------------------------ what may be left
+
+    def _tolerances(self, objective: Objective) -> Floats:
+        """The gap every term of an objective may leave."""
+        default = self.tolerance
+        if default is None:
+            default = DEFAULT_TOLERANCE if self.strength is None else 0.0
+        told = objective.terms.tolerance
+        return np.where(np.isnan(told), default, told)
+
+    # ------------------------------------------------------------------ diagnosis
+
+    def _diagnose(
+        self, train: TrainingSet, held_out: TrainingSet | None, constraints: tuple[Constraint, ...]
+    ) -> None:
+        self.gaps_ = {}
+        for name, part in (("train", train), ("validation", held_out)):
+            if part is not None:
+                self.gaps_[name] = _estimates(part.grouped(self._raw_score(part.X)), constraints)
+        objective = train.objective(constraints)
+        gaps = np.array([gap.value for gap in self.gaps_["train"]])
+        tolerance = self._tolerances(objective)
+        beyond = np.abs(excess(gaps, tolerance))
+        if self.strength is not None:
+            return  # a penalty promises no gap; the learner says whether it has converged
+        self.converged_ = bool(np.all(beyond <= 1e-3)) if len(beyond) else True
+        if not self.converged_:
+            worst = int(np.argmax(beyond))
+            warnings.warn(
+                f"{type(self).__name__} did not reach {self.gap_names_[worst]}: the gap is "
+                f"{gaps[worst]:+.3f} on the training data, {beyond[worst]:.3f} beyond the "
+                f"tolerance of {tolerance[worst]:g}.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    # ------------------------------------------------------------------ scoring
+
+    def decision_function(self, X: Any) -> Floats:
+        """The score: the higher, the more likely the second class; no groups are needed."""
+        check_is_fitted(self)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr" if self._accept_sparse else False,
+            dtype=np.float64,
+            reset=False,
+        )
+        return self._raw_score(X) + self.intercept_
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The second class where the score is above 0.
+
+        Zero is where as many training rows are predicted to be of the second class as are. For
+        another threshold, cut `decision_function` yourself.
+        """
+        above = self.decision_function(X) > 0.0
+        return np.asarray(self.classes_[above.astype(np.intp)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = self._accept_sparse
+        return tags
+
+
+def _seed(random_state: Any) -> Any:
+    """What `numpy.random.default_rng` takes, from all that scikit-learn allows."""
+    if isinstance(random_state, np.random.RandomState):
+        return random_state.randint(0, 2**31 - 1)
+    return random_state
+
+
+def _require_cells(data: TrainingSet) -> None:
+    """Refuse a group that lacks one of the classes: no gap can be computed."""
+    counts = np.bincount(
+        data.codes + len(data.groups) * data.positive, minlength=2 * len(data.groups)
+    ).reshape(2, -1)
+    for kind, row in zip(("negatives", "positives"), counts, strict=True):
+        for group, count in zip(data.groups, row, strict=True):
+            if count == 0:
+                raise ValueError(
+                    f"There are no {kind} of {label_text(group)} to learn from: no gap between "
+                    "this group and another can be computed."
+                )
+
+
+def _cut(raw: Floats, data: TrainingSet) -> float:
+    """A threshold between two scores, above which lies the share of positives."""
+    scores = Distribution.from_sample(raw, data.weight)
+    prevalence = float(data.share[data.positive].sum())
+    above = 1.0 - scores.cumulative / scores.total
+    k = int(np.argmin(np.abs(above[:-1] - prevalence))) if len(scores) > 1 else 0
+    return float(scores.values[k : k + 2].mean())
+
+
+def _estimates(scores: GroupedScores, constraints: tuple[Constraint, ...]) -> list[Estimate]:
+    """Every gap of every constraint with its interval, in the constraints' order."""
+    found: list[Estimate] = []
+    for constraint in constraints:
+        if isinstance(constraint, AucConstraint):
+            found += gap_estimates(scores, constraint)
+        else:
+            found += roc_gap_estimates(scores, constraint)
+    return found
+
+
+def _gap_names(constraints: tuple[Constraint, ...], groups: tuple[Hashable, ...]) -> list[str]:
+    """A readable name of every gap, in the order of `constraint.gaps`."""
+    n = len(groups)
+    if not constraints:
+        return []
+    tiny = GroupedScores.from_arrays(
+        np.repeat([0, 1], n),
+        np.zeros(2 * n),
+        sensitive_features=np.tile(np.arange(n), 2),
+    )
+    names = []
+    for constraint in constraints:
+        for gap in constraint.gaps(tiny):
+            one, two = (label_text(groups[int(code)]) for code in (gap.first, gap.second))
+            rate = "" if gap.rate is None else f" at {gap.rate:.4g}"
+            names.append(f"{gap.name}{rate}, {one} and {two}")
+    return names

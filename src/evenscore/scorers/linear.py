@@ -1,0 +1,253 @@
+"""The linear scorer: full batch, deterministic, L-BFGS inside an augmented Lagrangian."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from evenscore.constraints import Constraint
+from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState, excess
+from evenscore.learning.objective import Objective
+from evenscore.learning.standard import standardise
+from evenscore.scorers.base import ConstraintLike, FairScorer, History, TrainingSet
+from evenscore.scorers.features import FeatureScaling
+from evenscore.scorers.progress import progress
+
+__all__ = ["LinearScorer"]
+
+Floats = NDArray[np.float64]
+
+_GUARD_ERRORS = 2.0  # standard errors that a guard leaves, beside what is tolerated
+_FIRST_ROWS = 8192  # with many more rows, so many are solved first and all start from there
+
+
+class LinearScorer(FairScorer):
+    """A fair score that is linear in the (compressed) features.
+
+    It maximises the AUC under AUC and ROC constraints, or with a penalty on their gaps. All pairs
+    count; the multipliers follow the strict gaps, those an audit computes. The same data give the
+    same score.
+
+    Parameters
+    ----------
+    constraints : name, constraint or list of them
+        What should be equal between groups; none by default.
+    tolerance : float, default 0.02
+        The gap each constraint may leave, unless it has a tolerance of its own.
+    strength : float
+        Instead of a tolerance: the penalty λ of the objective AUC − λ Σ |gap|.
+    margin : float, default 0.25
+        The share of the tolerance left to new data: training aims at (1 − margin) · tolerance.
+    guards : bool, default True
+        With a tolerance, constrain the rates around those of a ROC constraint too, so that gaps do
+        not return on new data; two standard errors more than the tolerance are left there.
+    l2 : float, optional
+        Weight of ½‖w‖², for features and scores of standard deviation one. By default 4d/n, for d
+        features and n observations: more where data are few.
+    compress : bool, default True
+        Pass every standardised feature through asinh, which tames long tails; two-valued features
+        are not affected.
+    bandwidth : float, default 0.2
+        Of the logistic function that replaces the step, in standard deviations of the score.
+    max_iter : int, default 20
+        Updates of the multipliers.
+    max_inner_iter : int, default 60
+        Iterations of L-BFGS between two updates.
+    validation_fraction : float, default 0
+        Share of the rows kept aside, on which `gaps_["validation"]` is measured.
+    random_state : int, optional
+        Which rows are kept aside.
+    verbose : bool, default False
+        Show a progress bar on a terminal.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        The score is `features_.transform(X) @ coef_ + intercept_`; without `compress`,
+        `X @ coef_ + intercept_`.
+
+    Examples
+    --------
+    >>> from evenscore.datasets import load_german
+    >>> data = load_german()
+    >>> scorer = LinearScorer(constraints="inter_group", tolerance=0.02)
+    >>> scorer = scorer.fit(data.X, data.y, sensitive_features=data.groups)
+    >>> scorer.converged_, abs(scorer.gaps_["train"][0].value) <= 0.02
+    (True, True)
+    """
+
+    _accept_sparse: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        constraints: ConstraintLike = (),
+        *,
+        tolerance: float | None = None,
+        strength: float | None = None,
+        margin: float = 0.25,
+        guards: bool = True,
+        l2: float | None = None,
+        compress: bool = True,
+        bandwidth: float = 0.2,
+        max_iter: int = 20,
+        max_inner_iter: int = 60,
+        validation_fraction: float = 0.0,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.constraints = constraints
+        self.tolerance = tolerance
+        self.strength = strength
+        self.margin = margin
+        self.guards = guards
+        self.l2 = l2
+        self.compress = compress
+        self.bandwidth = bandwidth
+        self.max_iter = max_iter
+        self.max_inner_iter = max_inner_iter
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _learn(
+        self, train: TrainingSet, held_out: TrainingSet | None, constraints: tuple[Constraint, ...]
+    ) -> None:
+        features = FeatureScaling.fit(train.X, train.share, compress=self.compress)
+        X = features.transform(train.X)
+        l2 = 4.0 * X.shape[1] / train.n_observations if self.l2 is None else self.l2
+        start = X.T @ (train.share * (train.positive - train.share @ train.positive))
+        state = None
+        if len(train) > 2 * _FIRST_ROWS:
+            some, part = train.thinned(_FIRST_ROWS)
+            first = self._solve(X[some], part, constraints, l2, start)
+            start, state = first.weights, first.state
+            self.history_ = History()
+        solution = self._solve(X, train, constraints, l2, start, state)
+        self.features_ = features
+        self.coef_ = solution.weights
+        self.n_iter_ = len(self.history_)
+        if self.strength is not None:
+            self.converged_ = solution.settled
+            if not solution.settled:
+                warnings.warn(
+                    f"LinearScorer stopped after {self.max_iter} updates of the multipliers, "
+                    "which were still moving: raise max_iter.",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
+        if not self.compress:
+            self.coef_ = self.coef_ / (features.spread * features.scale)
+
+    def _solve(
+        self,
+        X: Any,
+        train: TrainingSet,
+        constraints: tuple[Constraint, ...],
+        l2: float,
+        start: Floats,
+        state: MultiplierState | None = None,
+    ) -> _Solution:
+        """The method of multipliers: minimise, look at the strict gaps, move the multipliers."""
+        objective = train.objective(
+            constraints, bandwidth=self.bandwidth, guards=self.guards and self.strength is None
+        )
+        aim = self._aims(objective)
+        rule = AugmentedLagrangian(strength=np.inf if self.strength is None else self.strength)
+        state = rule.init(aim) if state is None else replace(state, tolerance=aim)
+        spare = 0.5 * (self._tolerances(objective) - aim)
+        noise = 0.25 * objective.standard_errors()
+        slack = np.maximum(1e-3, np.where(objective.terms.asked, spare, noise))
+        problem = _Problem(X, train.share, objective, l2)
+        weights, best = start, None
+        rounds = self.max_iter if len(aim) else 1
+        asked = objective.terms.asked
+        settled = False
+        with progress("LinearScorer", rounds, verbose=self.verbose) as advance:
+            for number in range(rounds):
+                weights = problem.minimise(weights, rule, state, self.max_inner_iter)
+                score = standardise(X @ weights, train.share).score
+                strict = objective.strict(score)
+                evaluation = objective.evaluate(score, partial(rule.respond, state))
+                moved = rule.update(state, strict.gaps, evaluation.gaps)
+                steps = np.abs(moved.multipliers - state.multipliers)
+                state = moved
+                beyond = np.abs(excess(strict.gaps, aim))
+                self.history_.add(
+                    evaluation.value,
+                    type(strict)(strict.auc, strict.gaps[asked]),
+                    state.multipliers[asked],
+                )
+                worst = float(np.max(beyond[asked], initial=0.0))
+                advance(f"AUC {strict.auc:.4f}, worst gap beyond its aim {worst:.4f}")
+                merit = -round(max(worst, 1e-3), 4), strict.auc
+                if self.strength is not None or best is None or merit >= best[0]:
+                    best = merit, weights
+                if self.strength is not None:
+                    settled = bool(np.max(steps, initial=0.0) <= 1e-2 * self.strength)
+                else:
+                    settled = bool(np.all(beyond <= slack))
+                if settled and number >= min(3, len(aim)):
+                    break
+        assert best is not None
+        return _Solution(best[1], settled, state)
+
+    def _aims(self, objective: Objective) -> Floats:
+        """The gaps aimed at: less than tolerated, by guards two standard errors more."""
+        tolerance = self._tolerances(objective)
+        if self.strength is not None:
+            return tolerance
+        aim = (1.0 - self.margin) * tolerance
+        noise = _GUARD_ERRORS * objective.standard_errors()
+        return np.where(objective.terms.asked, aim, aim + noise)
+
+    def _raw_score(self, X: Any) -> Floats:
+        prepared = self.features_.transform(X) if self.compress else X
+        return np.asarray(prepared @ self.coef_)
+
+
+@dataclass(frozen=True, eq=False)
+class _Solution:
+    weights: Floats
+    settled: bool
+    state: MultiplierState
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The objective as a function of the weights: it does not change when they are multiplied."""
+
+    X: Any
+    share: Floats
+    objective: Objective
+    l2: float
+
+    def minimise(
+        self, weights: Floats, rule: AugmentedLagrangian, state: MultiplierState, max_iter: int
+    ) -> Floats:
+        """L-BFGS from the given weights; what comes back gives scores of standard deviation one."""
+
+        def value_and_gradient(weights: Floats) -> tuple[float, Floats]:
+            standard = standardise(self.X @ weights, self.share)
+            evaluation = self.objective.evaluate(standard.score, partial(rule.respond, state))
+            unit = weights / standard.scale
+            square = float(unit @ unit)
+            raw = standard.pull_back(evaluation.gradient)
+            raw -= self.l2 * square / standard.scale * self.share * standard.score
+            gradient = self.X.T @ raw + self.l2 * unit / standard.scale
+            return evaluation.value + 0.5 * self.l2 * square, gradient
+
+        found = minimize(
+            value_and_gradient,
+            weights,
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": max_iter, "maxcor": 20, "ftol": 1e-7},
+        )
+        return np.asarray(found.x / standardise(self.X @ found.x, self.share).scale)
