@@ -35,7 +35,7 @@ LOADERS = {
 PUBLISHED = {
     "german": (0.75, (None, 0.00, None, None)),
 }
-SCORERS = {"linear": es.LinearScorer}
+SCORERS = {"linear": es.LinearScorer, "neural": es.NeuralScorer}
 CONSTRAINTS = {
     "roc": ROC,
     "inter_group": "inter_group",

@@ -11,7 +11,7 @@ from evenscore.thresholds import fair_thresholds, rates_at
 
 if TYPE_CHECKING:
     from evenscore import datasets, inference
-    from evenscore.scorers import LinearScorer
+    from evenscore.scorers import LinearScorer, NeuralScorer
 
 __version__ = "0.1.0"
 
@@ -19,6 +19,7 @@ __all__ = [
     "AucConstraint",
     "GroupedScores",
     "LinearScorer",
+    "NeuralScorer",
     "RocConstraint",
     "RocCurve",
     "constraint_names",
@@ -31,7 +32,7 @@ __all__ = [
 
 
 _LAZY = ("datasets", "inference")
-_SCORERS = ("LinearScorer",)
+_SCORERS = ("LinearScorer", "NeuralScorer")
 
 
 def __getattr__(name: str) -> Any:

@@ -120,14 +120,16 @@ class AugmentedLagrangian(MultiplierRule):
     A gap g costs ½ρ·dist(g + m/ρ, [−ε, ε])², so that the derivative m' = ρ(u − clip(u, ±ε)), at
     u = g + m/ρ, is the next multiplier. The surrogate is corrected by its difference from the
     strict gap at the last update: what converges to zero is the strict gap. ρ grows while the
-    violation does not shrink by half, up to a limit. On small samples strict gaps jump; `damping` is the share of
-    a new difference that enters the correction.
+    violation does not shrink by half, up to a limit. On small samples strict gaps jump; `damping`
+    is the share of a new difference that enters the correction. `gain` is the share of a step that
+    is made: less than one where updates come before the minimum is reached.
     """
 
     penalty: float = 4.0
     growth: float = 1.3
     damping: float = 0.5
     max_penalty: float = 16.0
+    gain: float = 1.0
 
     def init(self, tolerance: Floats) -> MultiplierState:
         """Zero multipliers and the initial penalty."""
@@ -144,7 +146,8 @@ class AugmentedLagrangian(MultiplierRule):
     def update(self, state: MultiplierState, strict: Floats, surrogate: Floats) -> MultiplierState:
         """The multiplier method's step, with the strict gaps."""
         rho = state.penalty
-        moved = self.bound(rho * excess(strict + state.multipliers / rho, state.tolerance))
+        wanted = rho * excess(strict + state.multipliers / rho, state.tolerance)
+        moved = self.bound(state.multipliers + self.gain * (wanted - state.multipliers))
         violation = float(np.max(np.abs(excess(strict, state.tolerance)), initial=0.0))
         if violation > 0.5 * state.violation:
             rho = min(rho * self.growth, self.max_penalty)

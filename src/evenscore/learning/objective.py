@@ -89,6 +89,7 @@ class Objective:
         self.cell_weights = totals.reshape(2, n_groups)
         self.share = weights / totals[self.cell]
         self.terms = Terms.of(constraints, self.cell_weights, guards=guards)
+        self._undefined = self.terms.need(np.flatnonzero(totals == 0.0))
         negatives, positives = self.cell_weights / self.cell_weights.sum(axis=1, keepdims=True)
         self._overall = np.zeros((self.n_cells, self.n_cells))
         self._overall[:n_groups, n_groups:] = np.outer(negatives, positives)
@@ -116,7 +117,7 @@ class Objective:
         """
         weights = np.ones(len(self.cell)) if self.weight is None else self.weight
         squares = np.bincount(self.cell, weights=np.square(weights), minlength=self.n_cells)
-        with np.errstate(divide="ignore"):
+        with np.errstate(invalid="ignore"):  # an empty cell: NaN
             inverse = squares / np.square(self.cell_weights.reshape(-1))
         terms, k = self.terms, self.n_groups
         roc = ~np.isnan(terms.rate)
@@ -139,6 +140,7 @@ class Objective:
         roc = terms.roc
         cut = cuts(smooth, terms.first[roc], terms.second[roc], terms.rate[roc])
         gaps[roc] = cut.gaps
+        gaps[self._undefined] = np.nan
         cost, multipliers = respond(gaps)
         combined = np.tensordot(multipliers, terms.coefficients, axes=1) - self._overall
         # d/ds of Σ V_ij AUC_ij at a score of cell c: Σ_i (V_ic − V_ci) · density of cell i there.

@@ -5,8 +5,9 @@ function and h the bandwidth.
 
 *Complete.* All n scores need sums Σ_a w_a σ((x − s_a)/h), a convolution: scores are put on a grid
 of step h/16 with four-point Lagrange weights, the grid is convolved with the kernel by FFT, and
-sums and derivatives are read off at any score with the same weights. The error of a surrogate AUC
-is below 1e-8 and that of a slope, times h, below 1e-6, whatever the scores, at a cost of
+sums and derivatives are read off at any score with the same weights. Whatever the scores, the error
+of a surrogate AUC is below 2e-7 (as a rule 1e-8, where cells hold dozens of different scores and h
+is a third of their deviation at most) and that of a slope, times h, below 1e-6, at a cost of
 O(n + G log G), G = 16 · range/h: no pair is left out and none is drawn.
 
 *Incomplete.* The paper's estimator: a given number of pairs, drawn with replacement. It has the
@@ -31,7 +32,7 @@ Ints = NDArray[np.intp]
 
 _PER_BANDWIDTH = 16
 _MAX_POINTS = 1 << 20
-_MIN_POINTS = 64
+_BEYOND = 8 * _PER_BANDWIDTH  # points on either side of the scores, where thresholds may lie
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,11 @@ class Grid:
         return np.asarray(self.start + self.step * np.arange(self.size), dtype=np.float64)
 
     def place(self, x: Any, xp: Any = np) -> tuple[Any, tuple[Any, Any, Any, Any]]:
-        """The first of the four points around each x, and their Lagrange weights."""
-        position = (x - self.start) / self.step
+        """The first of the four points around each x, and their Lagrange weights.
+
+        Beyond the ends of the grid functions keep the values they have there.
+        """
+        position = xp.clip((x - self.start) / self.step, 0.0, self.size - 1.0)
         index = xp.clip(xp.floor(position), 1, self.size - 3)
         t = position - index
         below, above = t + 1.0, t - 2.0
@@ -113,13 +117,13 @@ def smooth_cells(
     step = bandwidth / _PER_BANDWIDTH
     low, high = float(score.min()), float(score.max())
     spread = (high - low) / step
-    if not spread <= _MAX_POINTS:
+    if not spread + 2.0 * _BEYOND < _MAX_POINTS - 1:
         raise ValueError(
             f"The scores spread over {(high - low) / bandwidth:.3g} bandwidths, too many to "
             "smooth; standardise them or take a larger bandwidth."
         )
-    size = max(_MIN_POINTS, 1 << (int(np.ceil(spread)) + 5).bit_length())
-    grid = Grid(low - 2.0 * step, step, size)
+    size = 1 << (int(np.ceil(spread)) + 2 * _BEYOND).bit_length()
+    grid = Grid(low - _BEYOND * step, step, size)
     placed = grid.place(score)
     base = placed[0] + cell * size
     flat = np.zeros(n_cells * size)

@@ -116,6 +116,13 @@ class Terms:
         coefficients = np.array(matrices).reshape(len(rows), 2 * n_groups, 2 * n_groups)
         return cls((*constraints, *around), coefficients, *columns)
 
+    def need(self, cells: Ints) -> NDArray[np.bool_]:
+        """Which gaps cannot be computed without some of these cells."""
+        used = self.coefficients[:, cells, :].any(axis=(1, 2))
+        used |= self.coefficients[:, :, cells].any(axis=(1, 2))
+        compared = np.isin(self.first, cells) | np.isin(self.second, cells)
+        return np.where(np.isnan(self.rate), used, compared)
+
     def strict(self, scores: GroupedScores) -> Floats:
         """The exact gaps, by the very functions an audit calls."""
         gaps = [gap.value for constraint in self.constraints for gap in constraint.gaps(scores)]

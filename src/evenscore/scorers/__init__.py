@@ -1,5 +1,6 @@
 """Scorers: scikit-learn estimators that learn fair scores and need no group to score."""
 
 from evenscore.scorers.linear import LinearScorer
+from evenscore.scorers.neural import NeuralScorer
 
-__all__ = ["LinearScorer"]
+__all__ = ["LinearScorer", "NeuralScorer"]

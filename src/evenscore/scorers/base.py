@@ -33,6 +33,7 @@ Ints = NDArray[np.intp]
 ConstraintLike = str | Constraint | Iterable[str | Constraint]
 
 DEFAULT_TOLERANCE = 0.02
+_GUARD_ERRORS = 2.0  # standard errors that a guard leaves, beside what is tolerated
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,13 +173,24 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         constraints = tuple(as_constraints(self.constraints))
         data = self._training_set(X, y, sensitive_features, sample_weight, constraints)
         train, held_out = self._hold_out(data, constraints)
+        self._begin(data, constraints)
+        self._learn(train, held_out, constraints)
+        self._finish(data, train, held_out, constraints)
+        return self
+
+    def _begin(self, data: TrainingSet, constraints: tuple[Constraint, ...]) -> None:
         self.history_ = History()
         self.gap_names_ = _gap_names(constraints, data.groups)
-        self._learn(train, held_out, constraints)
-        raw = self._raw_score(data.X)
-        self.intercept_ = -_cut(raw, data)
+
+    def _finish(
+        self,
+        data: TrainingSet,
+        train: TrainingSet,
+        held_out: TrainingSet | None,
+        constraints: tuple[Constraint, ...],
+    ) -> None:
+        self.intercept_ = -_cut(self._raw_score(data.X), data)
         self._diagnose(train, held_out, constraints)
-        return self
 
     @abstractmethod
     def _learn(
@@ -193,11 +205,16 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         for name in ("tolerance", "strength"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, Real) or not value >= 0.0):
-                raise ValueError(f"{name} must be a number of at least 0, not {value!r}.")
-        share = self.validation_fraction
+            if value is not None and (
+                not isinstance(value, Real) or not 0.0 <= float(value) < np.inf
+            ):
+                raise ValueError(f"{name} must be a finite number of at least 0, not {value!r}.")
+        share = self._validation_share()
         if not isinstance(share, Real) or not (share >= 0.0 and share < 1.0):
             raise ValueError(f"validation_fraction must be at least 0 and below 1, not {share!r}.")
+
+    def _validation_share(self) -> float:
+        return self.validation_fraction
 
     def _training_set(
         self,
@@ -219,7 +236,8 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y holds one class only, {self.classes_[0]!r}: a score needs two to tell apart."
+                f"y holds one class only, {label_text(self.classes_[0])}: a score needs two to "
+                "tell apart."
             )
         positive = y == self.classes_[1]
         n = len(positive)
@@ -258,14 +276,15 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, data: TrainingSet, constraints: tuple[Constraint, ...]
     ) -> tuple[TrainingSet, TrainingSet | None]:
         """Training and held-out rows; the same share of every class and group, none left empty."""
-        if self.validation_fraction == 0.0:
+        share = self._validation_share()
+        if share == 0.0:
             return data, None
         rng = np.random.default_rng(_seed(self.random_state))
         held = np.zeros(len(data), dtype=bool)
         cell = data.codes + len(data.groups) * data.positive
         for c in np.unique(cell):
             members = np.flatnonzero(cell == c)
-            size = round(self.validation_fraction * len(members))
+            size = round(share * len(members))
             held[rng.permutation(members)[: min(max(size, 1), len(members) - 1)]] = True
         checked = data.rows(held)
         if checked.positive.all() or not checked.positive.any():
@@ -281,6 +300,15 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             default = DEFAULT_TOLERANCE if self.strength is None else 0.0
         told = objective.terms.tolerance
         return np.where(np.isnan(told), default, told)
+
+    def _aims(self, objective: Objective, margin: float) -> Floats:
+        """The gaps aimed at: less than tolerated, by guards two standard errors more."""
+        tolerance = self._tolerances(objective)
+        if self.strength is not None:
+            return tolerance
+        aim = (1.0 - margin) * tolerance
+        noise = _GUARD_ERRORS * objective.standard_errors()
+        return np.where(objective.terms.asked, aim, aim + noise)
 
     # ------------------------------------------------------------------ diagnosis
 

@@ -68,10 +68,12 @@ def _moments(X: Any, share: Floats) -> tuple[Floats, Floats]:
     """Mean and standard deviation of each column, the latter one where it vanishes."""
     mean = np.asarray(X.T @ share)
     if sparse.issparse(X):
+        rounding = 1e-12  # a difference of two large numbers
         square = np.asarray(X.multiply(X).T @ share)
         variance = square - np.square(mean)
     else:
+        rounding = 1e-26
         square = np.einsum("i,ij,ij->j", share, X, X)
         variance = np.einsum("i,ij,ij->j", share, X - mean, X - mean)
-    constant = ~(variance > 1e-12 * np.maximum(square, 1e-300))
+    constant = ~(variance > rounding * np.maximum(square, 1e-300))
     return mean, np.where(constant, 1.0, np.sqrt(np.maximum(variance, 0.0)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,6 @@ __all__ = ["LinearScorer"]
 
 Floats = NDArray[np.float64]
 
-_GUARD_ERRORS = 2.0  # standard errors that a guard leaves, beside what is tolerated
 _FIRST_ROWS = 8192  # with many more rows, so many are solved first and all start from there
 
 
@@ -116,6 +116,20 @@ class LinearScorer(FairScorer):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not isinstance(self.margin, Real) or not 0.0 <= self.margin <= 1.0:
+            raise ValueError(f"margin must be at least 0 and at most 1, not {self.margin!r}.")
+        if not isinstance(self.bandwidth, Real) or not 0.0 < self.bandwidth < np.inf:
+            raise ValueError(f"bandwidth must be a finite number above 0, not {self.bandwidth!r}.")
+        l2 = self.l2
+        if l2 is not None and (not isinstance(l2, Real) or not 0.0 <= l2 < np.inf):
+            raise ValueError(f"l2 must be a finite number of at least 0, not {l2!r}.")
+        for name in ("max_iter", "max_inner_iter"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
+
     def _learn(
         self, train: TrainingSet, held_out: TrainingSet | None, constraints: tuple[Constraint, ...]
     ) -> None:
@@ -140,7 +154,7 @@ class LinearScorer(FairScorer):
                     f"LinearScorer stopped after {self.max_iter} updates of the multipliers, "
                     "which were still moving: raise max_iter.",
                     ConvergenceWarning,
-                    stacklevel=4,
+                    stacklevel=3,
                 )
         if not self.compress:
             self.coef_ = self.coef_ / (features.spread * features.scale)
@@ -158,7 +172,7 @@ class LinearScorer(FairScorer):
         objective = train.objective(
             constraints, bandwidth=self.bandwidth, guards=self.guards and self.strength is None
         )
-        aim = self._aims(objective)
+        aim = self._aims(objective, self.margin)
         rule = AugmentedLagrangian(strength=np.inf if self.strength is None else self.strength)
         state = rule.init(aim) if state is None else replace(state, tolerance=aim)
         spare = 0.5 * (self._tolerances(objective) - aim)
@@ -186,26 +200,21 @@ class LinearScorer(FairScorer):
                 )
                 worst = float(np.max(beyond[asked], initial=0.0))
                 advance(f"AUC {strict.auc:.4f}, worst gap beyond its aim {worst:.4f}")
-                merit = -round(max(worst, 1e-3), 4), strict.auc
-                if self.strength is not None or best is None or merit >= best[0]:
+                if self.strength is None:
+                    merit = -round(max(worst, 1e-3), 4), strict.auc
+                else:  # strict gaps jump: the last solution need not be the best one
+                    merit = strict.auc - self.strength * float(beyond[asked].sum()), strict.auc
+                if best is None or merit >= best[0]:
                     best = merit, weights
                 if self.strength is not None:
-                    settled = bool(np.max(steps, initial=0.0) <= 1e-2 * self.strength)
+                    still = 1e-2 * min(self.strength, 1.0)
+                    settled = bool(np.max(steps, initial=0.0) <= still)
                 else:
                     settled = bool(np.all(beyond <= slack))
                 if settled and number >= min(3, len(aim)):
                     break
         assert best is not None
         return _Solution(best[1], settled, state)
-
-    def _aims(self, objective: Objective) -> Floats:
-        """The gaps aimed at: less than tolerated, by guards two standard errors more."""
-        tolerance = self._tolerances(objective)
-        if self.strength is not None:
-            return tolerance
-        aim = (1.0 - self.margin) * tolerance
-        noise = _GUARD_ERRORS * objective.standard_errors()
-        return np.where(objective.terms.asked, aim, aim + noise)
 
     def _raw_score(self, X: Any) -> Floats:
         prepared = self.features_.transform(X) if self.compress else X

@@ -1,0 +1,49 @@
+"""A small feed-forward network, written for NumPy and JAX alike: `xp` is the array module.
+
+Training runs in JAX; scoring runs in NumPy, in double precision, and needs no JAX.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Layers", "forward", "hidden_layers"]
+
+Layers = list[tuple[Any, Any]]
+"""Weights and biases of each layer, the last one with a single output."""
+
+
+def forward(layers: Layers, X: Any, xp: Any = np) -> Any:
+    """Output of the network: ReLU between the layers, none after the last.
+
+    >>> float(forward([(np.array([[2.0]]), np.array([1.0]))], np.array([[3.0]]))[0])
+    7.0
+    """
+    hidden = X
+    for weights, biases in layers[:-1]:
+        hidden = xp.maximum(hidden @ weights + biases, 0.0)
+    weights, biases = layers[-1]
+    return (hidden @ weights + biases)[..., 0]
+
+
+def hidden_layers(
+    sizes: list[int], rng: np.random.Generator, deviation: float | None = None
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Random layers of the given sizes, inputs first, for a network with one output.
+
+    With a `deviation`, weights and biases are N(0, deviation²), as in the paper. Otherwise weights
+    are N(0, 2/inputs), biases zero, and so is the last layer: training starts from a constant.
+    """
+    layers = []
+    for number, (inputs, outputs) in enumerate(zip(sizes, [*sizes[1:], 1], strict=True)):
+        spread = np.sqrt(2.0 / inputs) if deviation is None else deviation
+        weights, biases = rng.standard_normal((inputs, outputs)), rng.standard_normal(outputs)
+        if deviation is None:
+            biases[:] = 0.0
+            if number == len(sizes) - 1:
+                weights[:] = 0.0
+        layers.append((spread * weights, (deviation or 0.0) * biases))
+    return layers

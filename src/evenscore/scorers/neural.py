@@ -1,0 +1,311 @@
+"""The neural scorer: a network trained on all pairs, or by the paper's algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from evenscore.constraints import Constraint, as_constraints
+from evenscore.learning.multipliers import AugmentedLagrangian, excess
+from evenscore.learning.objective import Strict
+from evenscore.scorers.base import ConstraintLike, FairScorer, TrainingSet, _seed
+from evenscore.scorers.features import FeatureScaling
+from evenscore.scorers.network import forward
+from evenscore.scorers.progress import progress
+
+__all__ = ["NeuralScorer"]
+
+Floats = NDArray[np.float64]
+Mode = Literal["complete", "paper"]
+
+
+class NeuralScorer(FairScorer):
+    """A fair score learned by a small network; needs the extra `neural` (JAX) to fit, not to score.
+
+    Two modes:
+
+    - `"complete"` (default): all pairs, exact thresholds, multipliers in proportion to the strict
+      gaps, a network beside a linear part, regularised so that few data give a nearly linear score.
+    - `"paper"`: Algorithms 1 and 2 as published, with their corrections: drawn pairs, fixed steps,
+      updates on held-out rows, batch normalisation. It takes a `strength`, not a `tolerance`.
+
+    Parameters
+    ----------
+    constraints : name, constraint or list of them
+        What should be equal between groups; none by default.
+    tolerance : float, default 0.02
+        The gap each constraint may leave, unless it has a tolerance of its own.
+    strength : float
+        Instead of a tolerance: the penalty λ of the objective AUC − λ Σ |gap|.
+    mode : "complete" or "paper"
+    hidden : tuple of int
+        Widths of the hidden layers; by default (64, 64), in paper mode two as wide as the features.
+    l2 : float
+        Weight of ½‖W‖² (a tenth of it for the layers beside the linear part). By default 4d/n for
+        d features and n observations; 0.05 in paper mode, for all weights.
+    n_iter : int
+        Steps of Adam; by default 4,000, in paper mode 20,000.
+    batch_size : int
+        By default 512, in paper mode 100.
+    learning_rate : float
+        By default 0.003, falling to zero; in paper mode 0.001 throughout.
+    margin : float, default 0.5
+        The share of the tolerance left to new data: training aims at (1 − margin) · tolerance.
+    guards : bool, default True
+        With a tolerance, constrain the rates around those of a ROC constraint too, so that gaps do
+        not return on new data; two standard errors more than the tolerance are left there.
+    compress : bool, default True
+        Pass every standardised feature through asinh, which tames long tails. Not in paper mode.
+    bandwidth : float, default 0.3
+        Of the logistic function that replaces the step, in standard deviations of the score. Not in
+        paper mode, where it is 1/2 for pairs and 1 for rates.
+    validation_fraction : float
+        Share of the rows kept aside. By default 0, and 0.4 in paper mode, whose updates need them.
+        In complete mode they choose the best iterate; without them the training rows do. (On the
+        paper's data, rows kept aside cost more than the choice brought.)
+    n_pairs, update_every, multiplier_step, threshold_step
+        Paper mode: pairs drawn from a batch (B), iterations between two updates (n_adapt), and the
+        steps Δc and Δt. The paper's Δt of 0.001 cannot bring a threshold where it should be within
+        20,000 iterations; the default is 0.01.
+    random_state : int, optional
+    verbose : bool, default False
+        Show a progress bar on a terminal.
+    """
+
+    def __init__(
+        self,
+        constraints: ConstraintLike = (),
+        *,
+        tolerance: float | None = None,
+        strength: float | None = None,
+        mode: Mode = "complete",
+        hidden: tuple[int, ...] | None = None,
+        l2: float | None = None,
+        n_iter: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        margin: float = 0.5,
+        guards: bool = True,
+        compress: bool = True,
+        bandwidth: float = 0.3,
+        validation_fraction: float | None = None,
+        n_pairs: int = 100,
+        update_every: int = 50,
+        multiplier_step: float = 0.01,
+        threshold_step: float = 0.01,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.constraints = constraints
+        self.tolerance = tolerance
+        self.strength = strength
+        self.mode = mode
+        self.hidden = hidden
+        self.l2 = l2
+        self.n_iter = n_iter
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.margin = margin
+        self.guards = guards
+        self.compress = compress
+        self.bandwidth = bandwidth
+        self.validation_fraction = validation_fraction  # type: ignore[assignment]
+        self.n_pairs = n_pairs
+        self.update_every = update_every
+        self.multiplier_step = multiplier_step
+        self.threshold_step = threshold_step
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ------------------------------------------------------------------ fitting
+
+    def fit_many(
+        self,
+        X: Any,
+        y: Any,
+        grid: Sequence[Mapping[str, Any]],
+        *,
+        sensitive_features: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> list[Self]:
+        """Fit once for every entry of a grid, all in one program; paper mode only.
+
+        An entry may give `strength`, `l2` and `random_state`; all fits hold out the same rows,
+        those that this scorer's own `random_state` draws. Returns one fitted scorer an entry.
+        """
+        if self.mode != "paper":
+            raise ValueError("fit_many needs mode='paper': fit the others one by one.")
+        unknown = sorted(
+            {key for entry in grid for key in entry} - {"strength", "l2", "random_state"}
+        )
+        if unknown:
+            raise ValueError(f"fit_many varies strength, l2 and random_state, not {unknown[0]}.")
+        scorers = [clone(self).set_params(**entry) for entry in grid]
+        for scorer in scorers:
+            scorer._check_parameters()
+        constraints = tuple(as_constraints(self.constraints))
+        data = self._training_set(X, y, sensitive_features, sample_weight, constraints)
+        train, held_out = self._hold_out(data, constraints)
+        for scorer in scorers:
+            for name in ("classes_", "groups_", "n_features_in_", "feature_names_in_"):
+                if hasattr(self, name):
+                    setattr(scorer, name, getattr(self, name))
+            scorer._begin(data, constraints)
+        _fit_paper(scorers, train, held_out, constraints)
+        for scorer in scorers:
+            scorer._finish(data, train, held_out, constraints)
+        return scorers
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.mode not in ("complete", "paper"):
+            raise ValueError(f"mode must be 'complete' or 'paper', not {self.mode!r}.")
+        if self.mode == "paper" and self.tolerance is not None:
+            raise ValueError("mode='paper' takes a strength; tolerance belongs to mode='complete'.")
+        if self.mode == "paper" and self.strength is None and as_constraints(self.constraints):
+            raise ValueError("mode='paper' needs a strength, for instance strength=0.25.")
+        if find_spec("jax") is None or find_spec("optax") is None:
+            raise ImportError("NeuralScorer.fit needs JAX: pip install 'evenscore[neural]'.")
+
+    def _validation_share(self) -> float:
+        if self.validation_fraction is not None:
+            return self.validation_fraction
+        return 0.4 if self.mode == "paper" else 0.0
+
+    def _learn(
+        self, train: TrainingSet, held_out: TrainingSet | None, constraints: tuple[Constraint, ...]
+    ) -> None:
+        if self.mode == "paper":
+            _fit_paper([self], train, held_out, constraints)
+        else:
+            self._fit_complete(train, held_out, constraints)
+
+    def _fit_complete(
+        self, train: TrainingSet, held_out: TrainingSet | None, constraints: tuple[Constraint, ...]
+    ) -> None:
+        from evenscore.scorers import complete_training
+
+        self.features_ = FeatureScaling.fit(train.X, train.share, compress=self.compress)
+        d = train.X.shape[1]
+        settings = complete_training.Settings(
+            hidden=(64, 64) if self.hidden is None else tuple(self.hidden),
+            learning_rate=3e-3 if self.learning_rate is None else self.learning_rate,
+            batch_size=512 if self.batch_size is None else self.batch_size,
+            n_iter=4000 if self.n_iter is None else self.n_iter,
+            l2=4.0 * d / train.n_observations if self.l2 is None else self.l2,
+        )
+        guards = self.guards and self.strength is None
+        checked = None if held_out is None else held_out.objective(constraints)
+        prepared = None if held_out is None else self._prepare(held_out.X)
+        tolerance = self._tolerances(train.objective(constraints))
+        best: list[Any] = [(-np.inf,), None]
+        updates = settings.n_iter // 40 + 1
+
+        with progress("NeuralScorer", updates, verbose=self.verbose) as advance:
+
+            def keep(iterate: complete_training.Iterate) -> None:
+                asked = slice(0, len(tolerance))
+                strict = Strict(iterate.strict.auc, iterate.strict.gaps[asked])
+                self.history_.add(iterate.objective, strict, iterate.multipliers[asked])
+                beyond = np.abs(excess(strict.gaps, tolerance))
+                worst = float(np.max(beyond, initial=0.0))
+                advance(f"AUC {strict.auc:.4f}, worst gap beyond its tolerance {worst:.4f}")
+                if len(self.history_) < 0.6 * updates:
+                    return  # the multipliers are still on their way
+                merit = strict.auc - worst - float(beyond.sum())
+                if checked is not None and prepared is not None:
+                    score = prepared @ iterate.linear + forward(iterate.layers, prepared)
+                    seen = checked.strict(score)
+                    merit = seen.auc - worst - float(np.abs(excess(seen.gaps, tolerance)).mean())
+                if self.strength is not None or merit >= best[0][0]:
+                    best[:] = [(merit,), iterate]
+
+            complete_training.train(
+                self._prepare(train.X),
+                train,
+                lambda rows: rows.objective(constraints, bandwidth=self.bandwidth, guards=guards),
+                lambda objective: self._aims(objective, self.margin),
+                AugmentedLagrangian(
+                    strength=np.inf if self.strength is None else self.strength,
+                    penalty=8.0,
+                    growth=1.0,
+                    gain=0.1,
+                ),
+                settings,
+                np.random.default_rng(_seed(self.random_state)),
+                keep,
+            )
+        self.linear_, self.layers_ = best[1].linear, best[1].layers
+        self.converged_ = True  # _diagnose looks at the gaps
+
+    def _prepare(self, X: Any) -> Floats:
+        return np.asarray(self.features_.transform(X) - self.features_.mean)
+
+    def _raw_score(self, X: Any) -> Floats:
+        prepared = self._prepare(X)
+        return np.asarray(prepared @ self.linear_ + forward(self.layers_, prepared))
+
+
+def _fit_paper(
+    scorers: list[NeuralScorer],
+    train: TrainingSet,
+    held_out: TrainingSet | None,
+    constraints: tuple[Constraint, ...],
+) -> None:
+    """Algorithms 1 and 2, for scorers that differ in strength, l2 and random state only."""
+    from evenscore.scorers import paper_training
+
+    if held_out is None:
+        raise ValueError("mode='paper' needs a validation_fraction above 0: updates look there.")
+    first, d = scorers[0], train.X.shape[1]
+    features = FeatureScaling.fit(train.X, train.share, compress=False)
+    for scorer in scorers:
+        scorer.features_ = features
+    settings = paper_training.PaperSettings(
+        hidden=(d, d) if first.hidden is None else tuple(first.hidden),
+        learning_rate=1e-3 if first.learning_rate is None else first.learning_rate,
+        batch_size=100 if first.batch_size is None else first.batch_size,
+        n_pairs=first.n_pairs,
+        n_iter=20_000 if first.n_iter is None else first.n_iter,
+        update_every=first.update_every,
+        multiplier_step=first.multiplier_step,
+        threshold_step=first.threshold_step,
+    )
+    fits = [
+        paper_training.Fit(
+            0.0 if scorer.strength is None else scorer.strength,
+            0.05 if scorer.l2 is None else scorer.l2,
+            int(np.random.default_rng(_seed(scorer.random_state)).integers(2**31)),
+        )
+        for scorer in scorers
+    ]
+    checked = held_out.objective(constraints)
+    updates = -(-settings.n_iter // settings.update_every)
+    with progress("NeuralScorer", updates * len(fits), verbose=first.verbose) as advance:
+
+        def keep(update: paper_training.Update) -> None:
+            scorer = scorers[update.fit]
+            strict = checked.strict(update.score)
+            gap_cost = float(update.multipliers @ strict.gaps)
+            scorer.history_.add(1.0 - strict.auc + gap_cost, strict, update.multipliers)
+            advance(f"AUC {strict.auc:.4f}")
+            scale = float(np.sqrt(update.variance + paper_training.EPSILON))
+            *inner, (weights, biases) = update.layers
+            scorer.layers_ = [*inner, (weights / scale, (biases - update.mean) / scale)]
+            scorer.linear_ = np.zeros(d)
+            scorer.converged_ = True
+
+        paper_training.train(
+            first._prepare(train.X),
+            train.codes + len(train.groups) * train.positive,
+            first._prepare(held_out.X),
+            checked,
+            settings,
+            fits,
+            keep,
+        )

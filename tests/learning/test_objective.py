@@ -1,0 +1,303 @@
+import math
+
+import numpy as np
+import pytest
+from conftest import draw
+
+from evenscore import AucConstraint, RocConstraint, constraint_names, metrics
+from evenscore.constraints import as_constraints
+from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState
+from evenscore.learning.objective import Objective, cuts
+from evenscore.learning.pairs import smooth_cells
+
+
+def make(constraints, n_groups=2, weights=None, n=60, seed=3, levels=None, **options):
+    y, score, group, weight = draw(seed, n=n, n_groups=n_groups, weights=weights, levels=levels)
+    objective = Objective(
+        y == 1, group, n_groups, as_constraints(constraints), weight=weight, **options
+    )
+    return objective, score, (y, group, weight)
+
+
+def fixed(multipliers):
+    return lambda gaps: (float(multipliers @ gaps), multipliers)
+
+
+def bent(gaps):
+    """A cost that is not linear: Σ k·sin(3g) + (Σ g)²."""
+    k = 1.0 + np.arange(len(gaps))
+    cost = float(np.sum(k * np.sin(3 * gaps)) + gaps.sum() ** 2)
+    return cost, 3 * k * np.cos(3 * gaps) + 2 * gaps.sum()
+
+
+def check_gradient(objective, score, respond, error=5e-5):
+    """Central differences of the value, in every score, relative to the largest."""
+    found = objective.evaluate(score, respond).gradient
+    h = 1e-5
+    expected = []
+    for e in np.eye(len(score)):
+        up, down = (objective.evaluate(score + s * h * e, respond).value for s in (1, -1))
+        expected.append((up - down) / (2 * h))
+    scale = np.abs(expected).max()
+    assert scale > 1e-4
+    np.testing.assert_allclose(found / scale, np.array(expected) / scale, rtol=0, atol=error)
+    assert abs(found.sum()) < error * scale  # shifting all scores changes nothing
+
+
+ROC = RocConstraint(rates=(0.125, 0.6))
+MIXTURES = {
+    "roc": [ROC],
+    "roc-negatives": [RocConstraint(on="negatives", rates=(0.25, 0.75))],
+    "interval": [RocConstraint(on="positives", interval=(0.2, 0.3), n_rates=3)],
+    "both kinds": ["inter_group", ROC, "pair_error"],
+    "mixtures": [
+        AucConstraint.from_mixtures([0.5, 0.5, 0, 0], [0, 0, 1, 0], [0.5, 0.5, 0, 0], [0, 0, 0, 1]),
+        AucConstraint.from_gap_weights([1, -1, 0.5, 0, 2]),
+    ],
+    "none": [],
+}
+
+
+@pytest.mark.parametrize("weights", [None, "real"])
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("name", constraint_names())
+def test_gradient_of_auc_constraints(name, n_groups, weights):
+    objective, score, _ = make(name, n_groups, weights, n=30)
+    rng = np.random.default_rng(0)
+    check_gradient(objective, score, fixed(rng.normal(size=len(objective.terms))))
+
+
+@pytest.mark.parametrize("weights", [None, "real"])
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("case", MIXTURES)
+def test_gradient_of_mixtures(case, n_groups, weights):
+    objective, score, _ = make(MIXTURES[case], n_groups, weights, n=30)
+    check_gradient(objective, score, bent)
+
+
+def test_gradient_with_tied_scores_and_guards():
+    objective, score, _ = make(MIXTURES["both kinds"], levels=10, n=40, guards=True)
+    check_gradient(objective, score, bent)
+
+
+def test_gradient_under_the_augmented_lagrangian():
+    objective, score, _ = make(MIXTURES["both kinds"], n=40)
+    n = len(objective.terms)
+    rng = np.random.default_rng(1)
+    rule = AugmentedLagrangian(strength=1.0)
+    state = MultiplierState(rng.uniform(-1, 1, n), np.full(n, 0.01), 4.0, rng.normal(size=n) / 20)
+    check_gradient(objective, score, lambda gaps: rule.respond(state, gaps))
+
+
+@pytest.mark.parametrize("bandwidth", [0.05, 1.0])
+def test_gradient_at_other_bandwidths(bandwidth):
+    objective, score, _ = make(MIXTURES["both kinds"], n=40, bandwidth=bandwidth)
+    check_gradient(objective, score, bent, error=1e-4)
+
+
+# ---------------------------------------------------------------------- the value
+
+
+def sigma(x):
+    return 0.5 * (1 + math.tanh(x / 2))
+
+
+@pytest.mark.parametrize("weights", [None, "real"])
+def test_the_auc_is_the_mean_over_pairs(weights):
+    objective, score, (y, _, weight) = make([], n_groups=3, weights=weights)
+    weight = np.ones(len(y)) if weight is None else weight
+    won = total = 0.0
+    for i in np.flatnonzero(y == 0):
+        for j in np.flatnonzero(y == 1):
+            won += weight[i] * weight[j] * sigma((score[j] - score[i]) / 0.3)
+            total += weight[i] * weight[j]
+    evaluation = objective.evaluate(score, fixed(np.zeros(0)))
+    assert evaluation.auc == pytest.approx(won / total, abs=1e-7)
+    assert evaluation.value == 1.0 - evaluation.auc
+    assert evaluation.gaps.shape == (0,)
+
+
+def test_the_value_is_the_loss_and_what_the_gaps_cost():
+    objective, score, _ = make(MIXTURES["both kinds"])
+    evaluation = objective.evaluate(score, bent)
+    assert evaluation.value == pytest.approx(1 - evaluation.auc + bent(evaluation.gaps)[0])
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("weights", [None, "real"])
+def test_surrogate_auc_gaps_tend_to_the_strict_ones(n_groups, weights):
+    errors = []
+    for bandwidth in (0.5, 0.05, 3e-4):
+        objective, score, _ = make(constraint_names(), n_groups, weights, bandwidth=bandwidth)
+        evaluation = objective.evaluate(score, fixed(np.zeros(len(objective.terms))))
+        strict = objective.strict(score)
+        errors.append(max(np.abs(evaluation.gaps - strict.gaps).max(),
+                          abs(evaluation.auc - strict.auc)))  # fmt: skip
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < 0.01
+
+
+def test_surrogate_roc_gaps_tend_to_the_difference_at_the_common_threshold():
+    """Not to the strict gap, cut in the first group: that is so only where both are zero."""
+    constraint = RocConstraint(rates=(0.2, 0.5, 0.7))
+    objective, score, (y, group, _) = make(constraint, n=2000, bandwidth=1e-3)
+    found = objective.evaluate(score, fixed(np.zeros(6))).gaps
+    for k, (label, rate) in enumerate((c, r) for c in (0, 1) for r in (0.2, 0.5, 0.7)):
+        one, two = (np.sort(score[(y == label) & (group == g)]) for g in (0, 1))
+        means = [(np.mean(one > t) + np.mean(two > t)) / 2 for t in score]
+        t = score[np.argmin(np.abs(np.array(means) - rate))]
+        assert found[k] == pytest.approx(np.mean(two > t) - np.mean(one > t), abs=6e-3)
+    alike = np.where(group == 1, score - 0.3 * (1 - 0.5 * y), score)  # groups of the same law
+    strict = objective.strict(alike).gaps
+    near = objective.evaluate(alike, fixed(np.zeros(6))).gaps
+    np.testing.assert_allclose(near, strict, atol=0.02)
+    assert np.all(np.sign(objective.strict(score).gaps) == np.sign(found))
+
+
+@pytest.mark.parametrize("levels", [None, 10])
+@pytest.mark.parametrize("weights", [None, "real"])
+def test_strict_is_what_the_metrics_give(levels, weights):
+    constraints = [*constraint_names(), RocConstraint(rates=(0.125, 0.5))]
+    objective, score, (y, group, weight) = make(constraints, weights=weights, levels=levels)
+    common = dict(sensitive_features=group, sample_weight=weight)
+    strict = objective.strict(score)
+    expected = [metrics.auc_gap(y, score, constraint=c, **common) for c in constraint_names()]
+    expected += [
+        metrics.roc_gap(y, score, on=on, rate=rate, **common)
+        for on in ("negatives", "positives")
+        for rate in (0.125, 0.5)
+    ]
+    np.testing.assert_allclose(strict.gaps, expected, atol=1e-13)
+    assert strict.auc == pytest.approx(metrics.auc_matrix(y, score, **common).overall, abs=1e-14)
+
+
+def test_scores_alike_in_both_groups_have_no_gaps():
+    rng = np.random.default_rng(0)
+    y, score = np.tile([0, 1], 40), rng.normal(size=80)
+    objective = Objective(
+        np.tile(y, 2) == 1, np.repeat([0, 1], 80), 2, as_constraints(MIXTURES["both kinds"])
+    )
+    evaluation = objective.evaluate(np.tile(score, 2), bent)
+    np.testing.assert_allclose(evaluation.gaps, 0.0, atol=1e-10)
+
+
+# ---------------------------------------------------------------------- thresholds
+
+
+@pytest.mark.parametrize("bandwidth", [0.02, 0.3, 3.0])
+@pytest.mark.parametrize("levels", [None, 10])
+@pytest.mark.parametrize("weights", [None, "real"])
+def test_at_the_threshold_the_mean_rate_is_the_rate(weights, levels, bandwidth):
+    y, score, group, weight = draw(6, n=120, weights=weights, levels=levels)
+    cell = group + 2 * y
+    weight = np.ones(len(y)) if weight is None else weight
+    share = weight / np.bincount(cell, weights=weight)[cell]
+    rates = np.array([0.001, 0.01, 0.125, 0.5, 0.8, 0.99])
+    smooth = smooth_cells(score, cell, share, 4, bandwidth)
+    for first, second in ((0, 1), (2, 3)):
+        found = cuts(smooth, np.full(6, first), np.full(6, second), rates)
+        for t, rate, gap in zip(found.thresholds, rates, found.gaps, strict=True):
+            above = [
+                math.fsum(share[k] * sigma((score[k] - t) / bandwidth) for k in members)
+                for members in (np.flatnonzero(cell == first), np.flatnonzero(cell == second))
+            ]
+            assert sum(above) / 2 == pytest.approx(rate, abs=1e-6)
+            assert gap == pytest.approx(above[1] - above[0], abs=2e-6)
+
+
+def test_a_threshold_between_far_clusters():
+    """Where the smoothed distributions are flat any threshold between will do, none far away."""
+    score = np.repeat([0.0, 40.0], 40) + np.tile(np.linspace(0, 1, 40), 2)
+    y, group = np.ones(80, dtype=bool), np.tile([0, 1], 40)
+    y[:2] = False
+    objective = Objective(y, group, 2, [RocConstraint(on="positives", rates=(0.5,))])
+    evaluation = objective.evaluate(score, fixed(np.ones(1)))
+    assert np.all(np.isfinite(evaluation.gradient))
+    assert abs(evaluation.gaps[0]) < 0.1
+
+
+# ---------------------------------------------------------------------- standard errors
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_standard_errors_of_roc_gaps_of_groups_alike(weighted):
+    rng = np.random.default_rng(0)
+    rates = (0.1, 0.25, 0.5)
+    cell = np.repeat(np.arange(4), [300, 150, 120, 200])
+    positive, codes = cell >= 2, cell % 2
+    weight = rng.gamma(4.0, size=len(cell)) if weighted else None
+    objective = Objective(positive, codes, 2, [RocConstraint(rates=rates)], weight=weight)
+    found = []
+    for _ in range(500):
+        found.append(objective.strict(rng.normal(size=len(cell)) + positive).gaps)
+    np.testing.assert_allclose(np.std(found, axis=0), objective.standard_errors(), rtol=0.15)
+
+
+def test_standard_error_of_an_auc_gap_of_uninformative_scores():
+    rng = np.random.default_rng(0)
+    cell = np.repeat(np.arange(4), [60, 90, 50, 70])
+    objective = Objective(cell >= 2, cell % 2, 2, as_constraints("intra_group"))
+    found = [objective.strict(rng.normal(size=len(cell))).gaps[0] for _ in range(600)]
+    assert objective.standard_errors()[0] == pytest.approx(np.std(found), rel=0.1)
+
+
+# ---------------------------------------------------------------------- slopes on the grid
+
+
+def test_slopes_read_at_the_scores_are_the_gradient():
+    objective, score, _ = make(MIXTURES["both kinds"], n_groups=3, weights="real")
+    evaluation = objective.evaluate(score, bent)
+    read = evaluation.grid.read(evaluation.slopes, objective.cell, score)
+    np.testing.assert_allclose(objective.share * read, evaluation.gradient, atol=1e-12)
+    assert evaluation.slopes.shape == (6, evaluation.grid.size)
+
+
+# ---------------------------------------------------------------------- borders
+
+
+def test_weights_are_repetitions():
+    objective, score, (y, group, weight) = make(MIXTURES["both kinds"], weights="integer")
+    times = weight.astype(int)
+    again = Objective(
+        np.repeat(y, times) == 1, np.repeat(group, times), 2, objective.terms.constraints
+    )
+    one, two = objective.evaluate(score, bent), again.evaluate(np.repeat(score, times), bent)
+    assert one.value == pytest.approx(two.value, abs=1e-10)
+    ends = np.cumsum(times) - 1
+    np.testing.assert_allclose(one.gradient, two.gradient[ends] * times, atol=1e-10)
+    np.testing.assert_allclose(
+        objective.strict(score).gaps, again.strict(np.repeat(score, times)).gaps, atol=1e-12
+    )
+
+
+def test_a_bandwidth_must_be_positive():
+    for bad in (0.0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="bandwidth must be above 0"):
+            Objective(np.array([True, False]), np.array([0, 0]), 1, bandwidth=bad)
+
+
+def test_an_empty_cell_makes_the_gaps_that_need_it_nan():
+    y = np.array([0, 1, 0, 1, 0, 0])
+    group = np.array([0, 0, 1, 1, 2, 2])  # no positives of group 2
+    score = np.array([0.1, 0.9, 0.3, 0.5, 0.2, 0.6])
+    constraints = [
+        "zero_aeg_negatives",
+        "bnsp",
+        RocConstraint(rates=(0.5,)),
+        AucConstraint.from_gap_weights([1, 1, 1, 1, 1]),
+    ]
+    objective = Objective(y == 1, group, 3, as_constraints(constraints))
+    evaluation = objective.evaluate(score, fixed(np.zeros(len(objective.terms))))
+    strict = objective.strict(score)
+    np.testing.assert_array_equal(np.isnan(evaluation.gaps), np.isnan(strict.gaps))
+    assert np.isnan(strict.gaps).sum() == 6
+    assert np.isfinite(evaluation.auc)
+    assert np.isnan(objective.standard_errors()[np.isnan(strict.gaps) & (objective.terms.rate > 0)]
+                    ).all()  # fmt: skip
+
+
+def test_groups_without_constraints_may_lack_a_class():
+    y, group = np.array([0, 1, 0, 1, 0]), np.array([0, 0, 1, 1, 2])
+    objective = Objective(y == 1, group, 3)
+    score = np.array([0.0, 1.0, 0.5, 2.0, -1.0])
+    check_gradient(objective, score, fixed(np.zeros(0)))
