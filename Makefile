@@ -33,7 +33,7 @@ $(READY): pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(READY_TEST): pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[neural,test]'
 	@touch $@ $(READY)
 
 clean:

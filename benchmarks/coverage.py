@@ -135,11 +135,11 @@ def one_setting(task) -> dict[str, tuple[float, float]]:
     }
 
 
-def run(samples: int, sizes, band_samples: int | None, workers: int):
+def run(samples: int, sizes, laws, band_samples: int | None, workers: int):
     tasks = [
         (kind, weighted, size, samples, band_samples or samples, 1000 * number)
         for number, (kind, weighted, size) in enumerate(
-            (kind, weighted, size) for size in sizes for kind in LAWS for weighted in (False, True)
+            (kind, weighted, size) for size in sizes for kind in laws for weighted in (False, True)
         )
     ]
     with ProcessPoolExecutor(workers) as pool:
@@ -150,6 +150,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=2000)
     parser.add_argument("--sizes", type=int, nargs="*", default=[50, 200, 2000])
+    parser.add_argument("--laws", nargs="*", default=list(LAWS), choices=list(LAWS))
     parser.add_argument("--band-samples", type=int, help="samples with bands, if fewer")
     parser.add_argument("--workers", type=int, default=2)
     arguments = parser.parse_args()
@@ -160,7 +161,11 @@ def main() -> None:
     )
     header = None
     for task, found in run(
-        arguments.samples, arguments.sizes, arguments.band_samples, arguments.workers
+        arguments.samples,
+        arguments.sizes,
+        arguments.laws,
+        arguments.band_samples,
+        arguments.workers,
     ):
         if header is None:
             header = KINDS

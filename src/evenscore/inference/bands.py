@@ -159,12 +159,12 @@ def _calibrated(
     """The smallest k for which the shifted band of a replicate holds the curve often enough.
 
     Every replicate has its own smallest k, found by bisection; the answer is their quantile. With
-    ties in the reference, and with weights, the bootstrap is a little optimistic: for each of the
-    two its error must then be half as frequent. (Measured; see benchmarks/coverage.py.)
+    ties in the reference, and with weights, the bootstrap is a little optimistic: its error must
+    then be a third as frequent, or half. (Measured; see benchmarks/coverage.py.)
     """
     tied = curve.reference.is_tied
     weighted = curve.reference.is_weighted or curve.target.is_weighted
-    wanted = 1.0 - (1.0 - level) / (2.0 if tied else 1.0) / (2.0 if weighted else 1.0)
+    wanted = 1.0 - (1.0 - level) / (3.0 if tied else 1.0) / (2.0 if weighted else 1.0)
     one, two = (s.homogeneous() for s in _coarsened(curve.reference, curve.target))
     rng = np.random.default_rng(random_state)
     centre = RocCurve(one, two).evaluate(rates)

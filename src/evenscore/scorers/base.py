@@ -6,7 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -203,15 +203,39 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Scores of validated features."""
 
     def _check_parameters(self) -> None:
-        for name in ("tolerance", "strength"):
-            value = getattr(self, name)
-            if value is not None and (
-                not isinstance(value, Real) or not 0.0 <= float(value) < np.inf
-            ):
-                raise ValueError(f"{name} must be a finite number of at least 0, not {value!r}.")
+        self._check_number("tolerance", 0.0, optional=True)
+        self._check_number("strength", 0.0, optional=True)
         share = self._validation_share()
-        if not isinstance(share, Real) or not (share >= 0.0 and share < 1.0):
+        if not isinstance(share, Real) or not 0.0 <= float(share) < 1.0:
             raise ValueError(f"validation_fraction must be at least 0 and below 1, not {share!r}.")
+
+    def _check_number(
+        self,
+        name: str,
+        least: float,
+        most: float = np.inf,
+        *,
+        above: bool = False,
+        optional: bool = False,
+    ) -> None:
+        """Refuse a parameter that is not a finite number within its range."""
+        value = getattr(self, name)
+        if optional and value is None:
+            return
+        fine = isinstance(value, Real) and least <= float(value) <= most
+        if fine and np.isfinite(float(value)) and not (above and value == least):
+            return
+        told = f"above {least:g}" if above else f"of at least {least:g}"
+        upper = "" if most == np.inf else f" and at most {most:g}"
+        raise ValueError(f"{name} must be a finite number {told}{upper}, not {value!r}.")
+
+    def _check_count(self, name: str, *, optional: bool = False) -> None:
+        """Refuse a parameter that is not a whole number of at least one."""
+        value = getattr(self, name)
+        if optional and value is None:
+            return
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
 
     def _validation_share(self) -> float:
         return self.validation_fraction
@@ -333,7 +357,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{gaps[worst]:+.3f} on the training data, {beyond[worst]:.3f} beyond the "
                 f"tolerance of {tolerance[worst]:g}.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     # ------------------------------------------------------------------ scoring

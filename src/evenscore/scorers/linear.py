@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +24,7 @@ __all__ = ["LinearScorer"]
 
 Floats = NDArray[np.float64]
 
+_PATIENCE = 5  # updates without a better penalised AUC, after which a fit is done
 _FIRST_ROWS = 8192  # with many more rows, so many are solved first and all start from there
 
 
@@ -118,17 +118,11 @@ class LinearScorer(FairScorer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.margin, Real) or not 0.0 <= self.margin <= 1.0:
-            raise ValueError(f"margin must be at least 0 and at most 1, not {self.margin!r}.")
-        if not isinstance(self.bandwidth, Real) or not 0.0 < self.bandwidth < np.inf:
-            raise ValueError(f"bandwidth must be a finite number above 0, not {self.bandwidth!r}.")
-        l2 = self.l2
-        if l2 is not None and (not isinstance(l2, Real) or not 0.0 <= l2 < np.inf):
-            raise ValueError(f"l2 must be a finite number of at least 0, not {l2!r}.")
-        for name in ("max_iter", "max_inner_iter"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
+        self._check_number("margin", 0.0, 1.0)
+        self._check_number("bandwidth", 0.0, above=True)
+        self._check_number("l2", 0.0, optional=True)
+        self._check_count("max_iter")
+        self._check_count("max_inner_iter")
 
     def _learn(
         self, train: TrainingSet, held_out: TrainingSet | None, constraints: tuple[Constraint, ...]
@@ -144,6 +138,13 @@ class LinearScorer(FairScorer):
             start, state = first.weights, first.state
             self.history_ = History()
         solution = self._solve(X, train, constraints, l2, start, state)
+        if solution.merit[1] < 0.5:  # a local optimum: a constant score would be better
+            history, self.history_ = self.history_, History()
+            other = self._solve(X, train, constraints, l2, -solution.weights)
+            if other.merit > solution.merit:
+                solution = other
+            else:
+                self.history_ = history
         self.features_ = features
         self.coef_ = solution.weights
         self.n_iter_ = len(self.history_)
@@ -152,7 +153,7 @@ class LinearScorer(FairScorer):
             if not solution.settled:
                 warnings.warn(
                     f"LinearScorer stopped after {self.max_iter} updates of the multipliers, "
-                    "which were still moving: raise max_iter.",
+                    "while AUC − strength · |gaps| was still rising: raise max_iter.",
                     ConvergenceWarning,
                     stacklevel=3,
                 )
@@ -179,19 +180,18 @@ class LinearScorer(FairScorer):
         noise = 0.25 * objective.standard_errors()
         slack = np.maximum(1e-3, np.where(objective.terms.asked, spare, noise))
         problem = _Problem(X, train.share, objective, l2)
-        weights, best = start, None
+        weights = start
+        best: _Solution | None = None
         rounds = self.max_iter if len(aim) else 1
         asked = objective.terms.asked
-        settled = False
+        settled, still, least = False, 0, min(3, len(aim))
         with progress("LinearScorer", rounds, verbose=self.verbose) as advance:
             for number in range(rounds):
                 weights = problem.minimise(weights, rule, state, self.max_inner_iter)
                 score = standardise(X @ weights, train.share).score
                 strict = objective.strict(score)
                 evaluation = objective.evaluate(score, partial(rule.respond, state))
-                moved = rule.update(state, strict.gaps, evaluation.gaps)
-                steps = np.abs(moved.multipliers - state.multipliers)
-                state = moved
+                state = rule.update(state, strict.gaps, evaluation.gaps)
                 beyond = np.abs(excess(strict.gaps, aim))
                 self.history_.add(
                     evaluation.value,
@@ -200,21 +200,21 @@ class LinearScorer(FairScorer):
                 )
                 worst = float(np.max(beyond[asked], initial=0.0))
                 advance(f"AUC {strict.auc:.4f}, worst gap beyond its aim {worst:.4f}")
+                # Strict gaps jump: the last solution need not be the best one.
                 if self.strength is None:
-                    merit = -round(max(worst, 1e-3), 4), strict.auc
-                else:  # strict gaps jump: the last solution need not be the best one
-                    merit = strict.auc - self.strength * float(beyond[asked].sum()), strict.auc
-                if best is None or merit >= best[0]:
-                    best = merit, weights
-                if self.strength is not None:
-                    still = 1e-2 * min(self.strength, 1.0)
-                    settled = bool(np.max(steps, initial=0.0) <= still)
-                else:
+                    over = float(np.max(beyond[asked] - slack[asked], initial=0.0))
+                    merit = -round(over, 4), strict.auc
                     settled = bool(np.all(beyond <= slack))
-                if settled and number >= min(3, len(aim)):
+                else:
+                    merit = strict.auc - self.strength * float(beyond[asked].sum()), strict.auc
+                    settled = best is not None and merit[0] <= best.merit[0] + 1e-4
+                if best is None or merit >= best.merit:
+                    best = _Solution(weights, merit, settled, state)
+                still = still + 1 if settled else 0
+                if still >= (1 if self.strength is None else _PATIENCE) and number >= least:
                     break
         assert best is not None
-        return _Solution(best[1], settled, state)
+        return replace(best, settled=settled, state=state)
 
     def _raw_score(self, X: Any) -> Floats:
         prepared = self.features_.transform(X) if self.compress else X
@@ -223,7 +223,10 @@ class LinearScorer(FairScorer):
 
 @dataclass(frozen=True, eq=False)
 class _Solution:
+    """Weights; how good they are (gaps first, or the penalised AUC; then the AUC)."""
+
     weights: Floats
+    merit: tuple[float, float]
     settled: bool
     state: MultiplierState
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -169,6 +170,18 @@ class NeuralScorer(FairScorer):
             raise ValueError("mode='paper' takes a strength; tolerance belongs to mode='complete'.")
         if self.mode == "paper" and self.strength is None and as_constraints(self.constraints):
             raise ValueError("mode='paper' needs a strength, for instance strength=0.25.")
+        for name in ("bandwidth", "multiplier_step", "threshold_step"):
+            self._check_number(name, 0.0, above=True)
+        self._check_number("learning_rate", 0.0, above=True, optional=True)
+        self._check_number("margin", 0.0, 1.0)
+        self._check_number("l2", 0.0, optional=True)
+        for name in ("n_iter", "batch_size"):
+            self._check_count(name, optional=True)
+        for name in ("n_pairs", "update_every"):
+            self._check_count(name)
+        widths = () if self.hidden is None else tuple(self.hidden)
+        if not all(isinstance(width, Integral) and width >= 1 for width in widths):
+            raise ValueError(f"hidden must hold whole numbers of at least 1, not {self.hidden!r}.")
         if find_spec("jax") is None or find_spec("optax") is None:
             raise ImportError("NeuralScorer.fit needs JAX: pip install 'evenscore[neural]'.")
 

@@ -1,0 +1,237 @@
+import pickle
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from evenscore import LinearScorer, NeuralScorer, RocConstraint, metrics
+from evenscore.datasets import RingsLaw, SquareLaw, load_german, make_rings, make_square
+
+pytest.importorskip("jax", reason="the extra `neural` is not installed")
+pytest.importorskip("optax", reason="the extra `neural` is not installed")
+
+ROC = RocConstraint(on="both", rates=(1 / 8, 1 / 4))
+
+
+def small(**options):
+    return NeuralScorer(**{"hidden": (8,), "n_iter": 200, **options})
+
+
+def expected_failures(estimator):
+    return {
+        "check_sample_weight_equivalence_on_dense_data": (
+            "training is in single precision: equal to 1e-5, where the check asks for 1e-7"
+        )
+    }
+
+
+@parametrize_with_checks([small()], expected_failed_checks=expected_failures)
+def test_scikit_learns_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # the checks warn about themselves
+        check(estimator)
+
+
+@pytest.fixture(scope="module")
+def german():
+    return load_german()
+
+
+def bent(n=4000, seed=0):
+    """A class that no linear score tells apart, and a feature in which the groups differ."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    group = rng.integers(0, 2, n)
+    y = (np.abs(X[:, 0]) + 0.3 * X[:, 1] + 0.4 * rng.standard_normal(n) > 0.8).astype(int)
+    X[:, 1] += group
+    return X, y, group
+
+
+# ---------------------------------------------------------------------- all pairs
+
+
+def test_it_learns_what_a_linear_score_cannot():
+    X, y, _ = bent()
+    scorer = NeuralScorer(n_iter=1000, random_state=0).fit(X, y)
+    X2, y2, _ = bent(seed=1)
+    assert roc_auc_score(y2, scorer.decision_function(X2)) > 0.88
+    linear = LinearScorer().fit(X, y)
+    assert roc_auc_score(y2, linear.decision_function(X2)) < 0.7
+
+
+@pytest.mark.parametrize("constraint", ["inter_group", "bnsp", ROC])
+def test_the_tolerance_is_reached(constraint):
+    X, y, group = bent()
+    scorer = NeuralScorer(constraint, tolerance=0.03, n_iter=1500, random_state=0)
+    scorer.fit(X, y, sensitive_features=group)
+    assert scorer.converged_
+    assert max(abs(gap.value) for gap in scorer.gaps_["train"]) <= 0.03 + 1e-3
+    X2, y2, group2 = bent(8000, seed=1)
+    score = scorer.decision_function(X2)
+    free = NeuralScorer(n_iter=1500, random_state=0).fit(X, y)
+    assert roc_auc_score(y2, score) > roc_auc_score(y2, free.decision_function(X2)) - 0.05
+    if constraint != ROC:
+        before, after = (
+            abs(metrics.auc_gap(y2, s.decision_function(X2), sensitive_features=group2,
+                                constraint=constraint)) for s in (free, scorer)
+        )  # fmt: skip
+        assert after < 0.6 * before
+
+
+def test_a_penalty_and_three_groups():
+    X, y, _ = bent()
+    group = np.random.default_rng(5).choice(["a", "b", "c"], len(y))
+    X[:, 1] += group == "c"
+    free, tied = (
+        NeuralScorer("inter_group", strength=strength, n_iter=800, random_state=0).fit(
+            X, y, sensitive_features=group
+        )
+        for strength in (0.0, 2.0)
+    )
+    worst = [max(abs(gap.value) for gap in s.gaps_["train"]) for s in (free, tied)]
+    assert worst[1] < 0.5 * worst[0]
+    assert np.all(np.abs(tied.history_.multipliers) <= 2.0)
+    assert len(tied.gap_names_) == 3 == len(tied.history_.gaps[-1])
+
+
+def test_what_is_not_reached_warns():
+    rng = np.random.default_rng(0)
+    group = rng.choice(["no", "yes"], 300)
+    X, y = (group == "yes").astype(float)[:, None], rng.integers(0, 2, 300)
+    scorer = small(constraints="zero_aeg", tolerance=0.0, validation_fraction=0.3, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="did not reach zero_aeg, no and yes"):
+        scorer.fit(X, y, sensitive_features=group)
+    assert not scorer.converged_
+    assert set(scorer.gaps_) == {"train", "validation"}
+
+
+def test_weights_are_repetitions_up_to_single_precision(german):
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(1000)[:200]
+    X, y = german.X[rows], german.y[rows]
+    weight = rng.integers(0, 3, 200)
+    same = dict(batch_size=1000, random_state=0)
+    weighted = small(**same).fit(X, y, sample_weight=weight)
+    repeated = small(**same).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    scores = [scorer.decision_function(X) for scorer in (weighted, repeated)]
+    assert np.corrcoef(*scores)[0, 1] > 0.9999
+
+
+def test_the_same_random_state_gives_the_same_score(german):
+    fit = dict(X=german.X, y=german.y, sensitive_features=german.groups)
+    one, two, other = (
+        small(constraints="bnsp", batch_size=64, tolerance=0.2, random_state=seed).fit(**fit)
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(one.decision_function(german.X), two.decision_function(german.X))
+    assert np.any(one.decision_function(german.X) != other.decision_function(german.X))
+
+
+def test_scoring_needs_no_jax(german, monkeypatch):
+    scorer = small().fit(german.X, german.y)
+    expected = scorer.decision_function(german.X)
+    stored = pickle.dumps(scorer)
+    for name in [name for name in sys.modules if name.split(".")[0] in ("jax", "optax")]:
+        monkeypatch.setitem(sys.modules, name, None)
+    np.testing.assert_array_equal(pickle.loads(stored).decision_function(german.X), expected)
+
+
+# ---------------------------------------------------------------------- the paper's algorithms
+
+
+def paper(**options):
+    return NeuralScorer(mode="paper", **{"hidden": (), "l2": 0.01, "n_iter": 4000, **options})
+
+
+@pytest.mark.parametrize(("strength", "c", "near"), [(0.0, 0.15, 0.06), (1.0, 0.5, 0.06)])
+def test_algorithm_1_on_example_1(strength, c, near):
+    """A linear network on the square: s_c = c·x1 + (1 − c)·x2."""
+    data = make_square(10_000, random_state=0)
+    scorer = paper(constraints="intra_group", strength=strength, random_state=0, n_iter=6000)
+    scorer.fit(data.X, data.y, sensitive_features=data.groups)
+    weights = scorer.layers_[0][0][:, 0] / scorer.features_.spread
+    assert weights[0] / weights.sum() == pytest.approx(c, abs=near)
+    assert SquareLaw(weights[0] / weights.sum()).auc() > SquareLaw(c).auc() - 0.01
+
+
+def test_algorithm_2_on_example_2():
+    data = make_rings(10_000, random_state=0, uniform="radius")
+    at_rate = RocConstraint(on="negatives", rates=(0.75,))
+    scorer = paper(constraints=at_rate, strength=1.0, random_state=0, n_iter=10_000)
+    scorer.fit(data.X, data.y, sensitive_features=data.groups)
+    weights = scorer.layers_[0][0][:, 0] / scorer.features_.spread
+    fair = RingsLaw.roc_fair(0.75, uniform="radius")
+    assert weights[0] / (weights[0] - weights[1]) == pytest.approx(fair.c, abs=0.06)
+    assert abs(scorer.gaps_["validation"][0].value) < 0.06
+
+
+def test_many_fits_are_the_fits_one_by_one(german):
+    fit = dict(X=german.X, y=german.y, sensitive_features=german.groups)
+    base = paper(constraints=["bnsp", ROC], strength=0.25, n_iter=200, random_state=0)
+    grid = [dict(strength=s, l2=r, random_state=0) for s in (0.25, 1.0) for r in (0.01, 0.1)]
+    together = base.fit_many(grid=grid, **fit)
+    assert [clone(s).get_params()["l2"] for s in together] == [0.01, 0.1, 0.01, 0.1]
+    for entry, scorer in zip(grid, together, strict=True):
+        alone = clone(base).set_params(**entry).fit(**fit)
+        # Rounding differs between programs, and Adam makes more of it.
+        scores = [s.decision_function(german.X) for s in (scorer, alone)]
+        assert np.corrcoef(*scores)[0, 1] > 0.999
+        away = np.abs(np.subtract(scorer.history_.multipliers, alone.history_.multipliers))
+        assert np.max(away) <= 0.011 * entry["strength"]
+    assert np.all(np.abs(together[0].history_.multipliers) <= 0.25)
+
+
+def test_pairs_within_a_class_count():
+    """A constraint between negatives of the two groups, which only pairs of negatives can show."""
+    from evenscore import AucConstraint
+
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 4000)
+    y = rng.integers(0, 2, 4000)
+    X = np.column_stack([y + rng.standard_normal(4000), group + 0.3 * rng.standard_normal(4000)])
+    X[:, 0] += group
+    equal = AucConstraint.from_gap_weights([1, 0, 0, 0, 0], name="negatives alike")
+    free, tied = (
+        paper(constraints=equal, strength=s, n_iter=4000, random_state=0).fit(
+            X, y, sensitive_features=group
+        )
+        for s in (0.0, 1.0)
+    )
+    before, after = (abs(s.gaps_["validation"][0].value) for s in (free, tied))
+    assert after < 0.3 * before
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        (dict(mode="fast"), "mode must be"),
+        (dict(mode="paper", tolerance=0.02, constraints="bnsp"), "takes a strength"),
+        (dict(mode="paper", constraints="bnsp"), "needs a strength"),
+        (dict(mode="paper", strength=1.0, constraints="bnsp", validation_fraction=0.0), "above 0"),
+        (dict(n_iter=0), "n_iter"),
+        (dict(batch_size=0), "batch_size"),
+        (dict(learning_rate=-1.0), "learning_rate"),
+        (dict(margin=2.0), "margin"),
+        (dict(bandwidth=0.0), "bandwidth"),
+        (dict(l2=-1.0), "l2"),
+        (dict(hidden=(0,)), "hidden"),
+        (dict(update_every=0), "update_every"),
+        (dict(n_pairs=0), "n_pairs"),
+        (dict(validation_fraction=1.0), "validation_fraction"),
+    ],
+)
+def test_bad_parameters_are_refused(german, options, match):
+    with pytest.raises(ValueError, match=match):
+        NeuralScorer(**options).fit(german.X, german.y, sensitive_features=german.groups)
+
+
+def test_fit_many_says_what_it_can_vary(german):
+    with pytest.raises(ValueError, match="mode='paper'"):
+        small().fit_many(german.X, german.y, [dict(l2=1.0)])
+    with pytest.raises(ValueError, match="not hidden"):
+        paper().fit_many(german.X, german.y, [dict(hidden=(3,))])
