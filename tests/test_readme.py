@@ -8,11 +8,15 @@ from pathlib import Path
 README = Path(__file__).resolve().parents[1] / "README.md"
 
 
-def test_the_example_prints_what_is_shown():
-    text = README.read_text()
-    code = re.search(r"```python\n(import evenscore.*?)```", text, re.DOTALL).group(1)
-    shown = re.search(r"```text\n(.*?)```", text, re.DOTALL).group(1)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(compile(code, "README.md", "exec"), {})
-    assert printed.getvalue() == shown
+def test_the_examples_print_what_is_shown():
+    """Every block of Python that is followed by its output, one after the other."""
+    examples = re.findall(
+        r"```python\n([^`]*?)```\n\n```text\n(.*?)```", README.read_text(), re.DOTALL
+    )
+    assert len(examples) == 2
+    names = {}
+    for code, shown in examples:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, "README.md", "exec"), names)
+        assert printed.getvalue() == shown

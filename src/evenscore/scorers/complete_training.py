@@ -33,7 +33,6 @@ _TABLE = 2048  # points of a table of slopes
 _SAMPLE = 16_384  # training rows on which the objective is evaluated, at most
 _STEPS = 10  # steps in a round
 _ROUNDS = 4  # rounds between two updates of the multipliers
-_LIGHTER = 0.1  # the layers' l2, relative to that of the linear part
 _START = 0.05  # share of the training before the first update
 
 _ADAM = optax.scale_by_adam()
@@ -47,7 +46,7 @@ class Settings:
     learning_rate: float
     batch_size: int
     n_iter: int
-    l2: float
+    l2: tuple[float, float]  # of the linear part and of the layers
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +168,7 @@ def _tabulate(
     standard: Standardised,
     objective: Objective,
     data: TrainingSet,
-    l2: float,
+    l2: tuple[float, float],
     params: Any,
 ) -> _Table:
     """The slopes, with those of mean and scale (and of l2 through the scale) taken into account."""
@@ -182,7 +181,7 @@ def _tabulate(
     )
     shift, along = evaluation.gradient.sum(), float(evaluation.gradient @ standard.score)
     linear, layers = params
-    along += l2 * float(jnp.sum(linear**2) + _LIGHTER * jnp.sum(layers[-1][0] ** 2))
+    along += l2[0] * float(jnp.sum(linear**2)) + l2[1] * float(jnp.sum(layers[-1][0] ** 2))
     values = slopes / cell_weights - (shift + along * points) / total_weight
     # The sample stands for all rows: its weights add up to theirs.
     values *= total_weight / float(len(data) if data.weight is None else data.weight.sum())
@@ -213,7 +212,7 @@ def _score(params: Any, X: Any) -> Any:
 
 def _advance(
     params: Any, moments: Any, X: Any, cell: Any, weight: Any, batches: Any, table: _Table,
-    l2: float, rate: float,
+    l2: tuple[float, float], rate: float,
 ) -> Any:  # fmt: skip
     return _steps(
         params, moments, X, cell, weight, batches, table.values, table.start, table.step, l2, rate
@@ -236,10 +235,8 @@ def _steps(
         part = jnp.clip(position - index, 0.0, 1.0)
         slope = values[row_cells, index] * (1.0 - part) + values[row_cells, index + 1] * part
         ((linear, layers),) = pull_back(slope * weight[batch])
-        linear = linear + l2 * params[0]
-        layers = [
-            (w + _LIGHTER * l2 * p[0], b) for (w, b), p in zip(layers, params[1], strict=True)
-        ]
+        linear = linear + l2[0] * params[0]
+        layers = [(w + l2[1] * p[0], b) for (w, b), p in zip(layers, params[1], strict=True)]
         updates, moments = _ADAM.update((linear, layers), moments)
         params = jax.tree.map(lambda p, u: p - rate * u, params, updates)
         return (params, moments), None

@@ -22,6 +22,8 @@ from evenscore.scorers.progress import progress
 __all__ = ["NeuralScorer"]
 
 Floats = NDArray[np.float64]
+_NEARLY_LINEAR = 2000  # up to so many observations, layers are held back like the linear part
+
 Mode = Literal["complete", "paper"]
 
 
@@ -47,8 +49,9 @@ class NeuralScorer(FairScorer):
     hidden : tuple of int
         Widths of the hidden layers; by default (64, 64), in paper mode two as wide as the features.
     l2 : float
-        Weight of ½‖W‖² (a tenth of it for the layers beside the linear part). By default 4d/n for
-        d features and n observations; 0.05 in paper mode, for all weights.
+        Weight of ½‖w‖² of the linear part, for features and scores of standard deviation one; of
+        the layers' weights, l2 · min(1, 2000/n). By default 4d/n for d features and n observations:
+        few data give a nearly linear score. In paper mode of all weights, by default 0.05.
     n_iter : int
         Steps of Adam; by default 4,000, in paper mode 20,000.
     batch_size : int
@@ -204,13 +207,13 @@ class NeuralScorer(FairScorer):
         from evenscore.scorers import complete_training
 
         self.features_ = FeatureScaling.fit(train.X, train.share, compress=self.compress)
-        d = train.X.shape[1]
+        l2 = 4.0 * train.X.shape[1] / train.n_observations if self.l2 is None else self.l2
         settings = complete_training.Settings(
             hidden=(64, 64) if self.hidden is None else tuple(self.hidden),
             learning_rate=3e-3 if self.learning_rate is None else self.learning_rate,
             batch_size=512 if self.batch_size is None else self.batch_size,
             n_iter=4000 if self.n_iter is None else self.n_iter,
-            l2=4.0 * d / train.n_observations if self.l2 is None else self.l2,
+            l2=(l2, l2 * min(1.0, _NEARLY_LINEAR / train.n_observations)),
         )
         guards = self.guards and self.strength is None
         checked = None if held_out is None else held_out.objective(constraints)
