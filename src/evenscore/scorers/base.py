@@ -146,6 +146,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _accept_sparse: ClassVar[bool] = False
+    _allow_nan: ClassVar[bool] = False
 
     constraints: ConstraintLike
     tolerance: float | None
@@ -205,7 +206,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         self._check_number("tolerance", 0.0, optional=True)
         self._check_number("strength", 0.0, optional=True)
-        share = self._validation_share()
+        share = self._validation_share(0)
         if not isinstance(share, Real) or not 0.0 <= float(share) < 1.0:
             raise ValueError(f"validation_fraction must be at least 0 and below 1, not {share!r}.")
 
@@ -237,8 +238,17 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
             raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
 
-    def _validation_share(self) -> float:
+    def _validation_share(self, n: int) -> float:
+        """The share of n rows to hold out."""
         return self.validation_fraction
+
+    def _accepted(self) -> dict[str, Any]:
+        """What `validate_data` lets through."""
+        return {
+            "accept_sparse": "csr" if self._accept_sparse else False,
+            "ensure_all_finite": "allow-nan" if self._allow_nan else True,
+            "dtype": np.float64,
+        }
 
     def _training_set(
         self,
@@ -248,9 +258,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight: ArrayLike | None,
         constraints: tuple[Constraint, ...],
     ) -> TrainingSet:
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr" if self._accept_sparse else False, dtype=np.float64
-        )
+        X, y = validate_data(self, X, y, **self._accepted())
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y")
         self.classes_ = np.unique(y)
@@ -300,7 +308,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, data: TrainingSet, constraints: tuple[Constraint, ...]
     ) -> tuple[TrainingSet, TrainingSet | None]:
         """Training and held-out rows; the same share of every class and group, none left empty."""
-        share = self._validation_share()
+        share = self._validation_share(len(data))
         if share == 0.0:
             return data, None
         rng = np.random.default_rng(_seed(self.random_state))
@@ -365,13 +373,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Floats:
         """The score: the higher, the more likely the second class; no groups are needed."""
         check_is_fitted(self)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr" if self._accept_sparse else False,
-            dtype=np.float64,
-            reset=False,
-        )
+        X = validate_data(self, X, **self._accepted(), reset=False)
         return self._raw_score(X) + self.intercept_
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -387,6 +389,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = self._accept_sparse
+        tags.input_tags.allow_nan = self._allow_nan
         return tags
 
 
