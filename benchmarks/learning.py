@@ -49,7 +49,7 @@ PUBLISHED = {
     ("bank", "auc"): (0.93, 0.05, 0.03, 0.11, 0.27, 0.37),
     ("bank", "roc"): (0.91, 0.14, 0.03, 0.05, 0.06, 0.21),
 }
-SCORERS = {"linear": es.LinearScorer, "neural": es.NeuralScorer}
+SCORERS = {"linear": es.LinearScorer, "neural": es.NeuralScorer, "boosted": es.BoostedScorer}
 CONSTRAINTS = {
     "roc": ROC,
     "inter_group": "inter_group",

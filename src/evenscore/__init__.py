@@ -11,12 +11,13 @@ from evenscore.thresholds import fair_thresholds, rates_at
 
 if TYPE_CHECKING:
     from evenscore import datasets, inference
-    from evenscore.scorers import LinearScorer, NeuralScorer
+    from evenscore.scorers import BoostedScorer, LinearScorer, NeuralScorer
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AucConstraint",
+    "BoostedScorer",
     "GroupedScores",
     "LinearScorer",
     "NeuralScorer",
@@ -32,7 +33,7 @@ __all__ = [
 
 
 _LAZY = ("datasets", "inference")
-_SCORERS = ("LinearScorer", "NeuralScorer")
+_SCORERS = ("BoostedScorer", "LinearScorer", "NeuralScorer")
 
 
 def __getattr__(name: str) -> Any:

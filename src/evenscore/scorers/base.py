@@ -230,13 +230,13 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         upper = "" if most == np.inf else f" and at most {most:g}"
         raise ValueError(f"{name} must be a finite number {told}{upper}, not {value!r}.")
 
-    def _check_count(self, name: str, *, optional: bool = False) -> None:
-        """Refuse a parameter that is not a whole number of at least one."""
+    def _check_count(self, name: str, least: int = 1, *, optional: bool = False) -> None:
+        """Refuse a parameter that is not a whole number, or too small."""
         value = getattr(self, name)
         if optional and value is None:
             return
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+            raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}.")
 
     def _validation_share(self, n: int) -> float:
         """The share of n rows to hold out."""

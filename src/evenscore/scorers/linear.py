@@ -43,7 +43,7 @@ class LinearScorer(FairScorer):
         The gap each constraint may leave, unless it has a tolerance of its own.
     strength : float
         Instead of a tolerance: the penalty λ of the objective AUC − λ Σ |gap|.
-    margin : float, default 0.25
+    margin : float, default 0.5
         The share of the tolerance left to new data: training aims at (1 − margin) · tolerance.
     guards : bool, default True
         With a tolerance, constrain the rates around those of a ROC constraint too, so that gaps do
@@ -91,7 +91,7 @@ class LinearScorer(FairScorer):
         *,
         tolerance: float | None = None,
         strength: float | None = None,
-        margin: float = 0.25,
+        margin: float = 0.5,
         guards: bool = True,
         l2: float | None = None,
         compress: bool = True,
