@@ -219,18 +219,30 @@ def test_a_threshold_between_far_clusters():
 # ---------------------------------------------------------------------- standard errors
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_standard_errors_of_roc_gaps_of_groups_alike(weighted):
+def test_standard_errors_of_roc_gaps_of_groups_alike():
     rng = np.random.default_rng(0)
     rates = (0.1, 0.25, 0.5)
     cell = np.repeat(np.arange(4), [300, 150, 120, 200])
     positive, codes = cell >= 2, cell % 2
-    weight = rng.gamma(4.0, size=len(cell)) if weighted else None
-    objective = Objective(positive, codes, 2, [RocConstraint(rates=rates)], weight=weight)
+    objective = Objective(positive, codes, 2, [RocConstraint(rates=rates)])
     found = []
     for _ in range(500):
         found.append(objective.strict(rng.normal(size=len(cell)) + positive).gaps)
     np.testing.assert_allclose(np.std(found, axis=0), objective.standard_errors(), rtol=0.15)
+
+
+def test_standard_errors_count_a_weight_of_two_as_two_observations():
+    rng = np.random.default_rng(0)
+    cell, weight = np.tile(np.arange(4), 30), rng.integers(1, 4, 120).astype(float)
+    constraints = as_constraints(["intra_group", RocConstraint(rates=(0.25,))])
+
+    def errors(cell, weight):
+        return Objective(cell >= 2, cell % 2, 2, constraints, weight=weight).standard_errors()
+
+    repeated = errors(np.repeat(cell, weight.astype(int)), None)
+    np.testing.assert_allclose(errors(cell, weight), repeated, rtol=1e-12)
+    # Weights that add up to less than the number of rows say nothing of how many there are.
+    np.testing.assert_allclose(errors(cell, np.full(120, 1e-3)), errors(cell, None), rtol=1e-12)
 
 
 def test_standard_error_of_an_auc_gap_of_uninformative_scores():

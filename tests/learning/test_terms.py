@@ -103,8 +103,9 @@ def test_order_is_that_of_the_constraints_gaps(n_groups, weights):
             offset = n_groups * (gap.on == "positives")
             assert terms.rate[k] == gap.rate
             assert (terms.first[k] - offset, terms.second[k] - offset) == pair
-            assert not terms.coefficients[k].any()
         assert terms.tolerance[k] == told[k] or (told[k] is None and np.isnan(terms.tolerance[k]))
+    assert len(terms.coefficients) == len(terms.auc)
+    np.testing.assert_array_equal(terms.auc, [k for k, gap in enumerate(gaps) if not gap.rate])
     np.testing.assert_array_equal(terms.roc, [k for k, gap in enumerate(gaps) if gap.rate])
     assert terms.asked.all()
 

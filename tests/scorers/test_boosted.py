@@ -276,6 +276,7 @@ def test_useless_features():
 # ---------------------------------------------------------------------- weights
 
 
+@pytest.mark.filterwarnings("ignore:.*too soon to tell")
 def test_weights_are_repetitions():
     X, y, group = rows(800)
     X = np.round(X, 1)
@@ -323,6 +324,7 @@ def test_the_same_again():
     assert np.any(another.decision_function(X) != first)
 
 
+@pytest.mark.filterwarnings("ignore:.*too soon to tell")
 def test_threads_do_not_matter():
     X, y, group = rows(400)
     one, two = (

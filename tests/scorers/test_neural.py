@@ -170,6 +170,7 @@ def test_algorithm_2_on_example_2():
     assert abs(scorer.gaps_["validation"][0].value) < 0.06
 
 
+@pytest.mark.filterwarnings("ignore:.*too soon to tell")
 def test_many_fits_are_the_fits_one_by_one(german):
     fit = dict(X=german.X, y=german.y, sensitive_features=german.groups)
     base = paper(constraints=["bnsp", ROC], strength=0.25, n_iter=200, random_state=0)
@@ -184,6 +185,79 @@ def test_many_fits_are_the_fits_one_by_one(german):
         away = np.abs(np.subtract(scorer.history_.multipliers, alone.history_.multipliers))
         assert np.max(away) <= 0.011 * entry["strength"]
     assert np.all(np.abs(together[0].history_.multipliers) <= 0.25)
+
+
+def test_weights_count_in_paper_mode():
+    """Weights that make the second feature decide everything."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((600, 3)), rng.integers(0, 2, 600)
+    X[:, 0] += y
+    weight = np.where(np.sign(X[:, 1]) == 2 * y - 1, 1000.0, 0.001)
+    scorer = paper(n_iter=1000, random_state=0).fit(X, y, sample_weight=weight)
+    assert np.corrcoef(scorer.decision_function(X), X[:, 1])[0, 1] > 0.9
+
+
+def test_a_cell_too_small_to_hold_out():
+    X, y, _ = bent(600)
+    group = np.where(np.arange(600) % 2, "a", "b").astype(object)
+    group[np.flatnonzero(y == 1)[0]] = group[np.flatnonzero(y == 0)[0]] = "rare"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        scorer = small(constraints="bnsp", validation_fraction=0.2).fit(
+            X, y, sensitive_features=group
+        )
+    assert np.all(np.isfinite(scorer.decision_function(X)))
+    for constraint in ("bnsp", ROC):
+        with pytest.raises(ValueError, match=r"too few negatives of rare .* mode='paper'"):
+            paper(constraints=constraint, strength=1.0).fit(X, y, sensitive_features=group)
+
+
+def test_a_penalty_says_whether_it_has_settled():
+    X, y, group = bent(1000)
+    with pytest.warns(ConvergenceWarning, match="too soon to tell"):
+        scorer = small(constraints="inter_group", strength=1.0, n_iter=10).fit(
+            X, y, sensitive_features=group
+        )
+    assert not scorer.converged_
+
+
+def test_slopes_read_from_the_table_are_the_gradient(german):
+    """One full batch: the gradient by the table against finite differences of the objective."""
+    from functools import partial
+
+    import jax.numpy as jnp
+
+    from evenscore.learning.multipliers import AugmentedLagrangian
+    from evenscore.learning.standard import standardise
+    from evenscore.scorers import complete_training as training
+    from evenscore.scorers.base import TrainingSet
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    positive, codes = rng.random((2, 300)) < 0.5
+    weight = rng.gamma(2.0, size=300)
+    data = TrainingSet(X, positive, codes.astype(np.intp), ("a", "b"), weight)
+    objective = data.objective([ROC], bandwidth=0.5)
+    rule = AugmentedLagrangian()
+    state = rule.init(np.full(4, 0.01))
+    raw = X @ [1.0, 0.5] + 0.3 * codes
+    raw /= standardise(raw, data.share).scale
+
+    def value(raw):
+        score = standardise(raw, data.share).score
+        return objective.evaluate(score, partial(rule.respond, state)).value
+
+    standard = standardise(raw, data.share)
+    evaluation = objective.evaluate(standard.score, partial(rule.respond, state))
+    nothing = jnp.zeros(2), [(jnp.zeros((2, 1)), jnp.zeros(1))]
+    table = training._tabulate(evaluation, standard, objective, (0.0, 0.0), nothing)
+    points = table.start + table.step * np.arange(training._TABLE)
+    for row in range(0, 300, 29):
+        step = np.zeros(300)
+        step[row] = 1e-5
+        expected = (value(raw + step) - value(raw - step)) / 2e-5
+        found = weight[row] * np.interp(raw[row], points, np.asarray(table.values[data.cell[row]]))
+        assert found == pytest.approx(expected, abs=2e-6)
 
 
 def test_pairs_within_a_class_count():
@@ -220,6 +294,7 @@ def test_pairs_within_a_class_count():
         (dict(bandwidth=0.0), "bandwidth"),
         (dict(l2=-1.0), "l2"),
         (dict(hidden=(0,)), "hidden"),
+        (dict(hidden=64), "hidden"),
         (dict(update_every=0), "update_every"),
         (dict(n_pairs=0), "n_pairs"),
         (dict(validation_fraction=1.0), "validation_fraction"),
@@ -231,6 +306,7 @@ def test_bad_parameters_are_refused(german, options, match):
 
 
 def test_fit_many_says_what_it_can_vary(german):
+    assert paper().fit_many(german.X, german.y, []) == []
     with pytest.raises(ValueError, match="mode='paper'"):
         small().fit_many(german.X, german.y, [dict(l2=1.0)])
     with pytest.raises(ValueError, match="not hidden"):

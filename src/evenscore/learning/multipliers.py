@@ -102,14 +102,15 @@ class SignRule(MultiplierRule):
 @final
 @dataclass(frozen=True)
 class DualAscent(MultiplierRule):
-    """Steps in proportion to the strict gaps beyond the tolerance: gradient ascent in m."""
+    """Steps in proportion to the strict gaps: gradient ascent in m · gap − tolerance · |m|."""
 
     rate: float = 1.0
 
     def update(self, state: MultiplierState, strict: Floats, surrogate: Floats) -> MultiplierState:
-        """Add rate · (gap beyond the tolerance); a gap within it moves m back towards zero."""
-        step = self.rate * _towards(state.multipliers, strict, state.tolerance)
-        return replace(state, multipliers=self.bound(state.multipliers + step))
+        """Add rate · gap, then move towards zero by rate · tolerance, not past it."""
+        moved = state.multipliers + self.rate * strict
+        shrunk = np.sign(moved) * np.maximum(np.abs(moved) - self.rate * state.tolerance, 0.0)
+        return replace(state, multipliers=self.bound(shrunk))
 
 
 @final
@@ -153,10 +154,3 @@ class AugmentedLagrangian(MultiplierRule):
             rho = min(rho * self.growth, self.max_penalty)
         correction = state.correction + self.damping * (strict - surrogate - state.correction)
         return MultiplierState(moved, state.tolerance, rho, correction, violation)
-
-
-def _towards(multipliers: Floats, gaps: Floats, tolerance: Floats) -> Floats:
-    """Derivative of the dual: the gap less the tolerance on the multiplier's side."""
-    side = np.sign(multipliers)
-    inactive = excess(gaps, tolerance)
-    return np.where(side == 0.0, inactive, gaps - side * tolerance)

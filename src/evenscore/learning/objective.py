@@ -112,13 +112,13 @@ class Objective:
     def standard_errors(self) -> Floats:
         """Of each gap, were the groups alike: √(a(1 − a)(1/n₀ + 1/n₁)) at a rate a.
 
-        Of an AUC gap, that of the AUC between two samples as large as the groups; with weights, n
-        is the effective size.
+        Of an AUC gap, that of the AUC of an uninformative score between two samples as large as the
+        classes of a group, for both groups together. A weight of two counts as two observations;
+        weights that add up to less than the number of rows are relative ones.
         """
-        weights = np.ones(len(self.cell)) if self.weight is None else self.weight
-        squares = np.bincount(self.cell, weights=np.square(weights), minlength=self.n_cells)
-        with np.errstate(invalid="ignore"):  # an empty cell: NaN
-            inverse = squares / np.square(self.cell_weights.reshape(-1))
+        total = float(self.cell_weights.sum())
+        sizes = self.cell_weights.reshape(-1) * max(1.0, len(self.cell) / total)
+        inverse = 1.0 / np.where(sizes > 0.0, sizes, np.nan)
         terms, k = self.terms, self.n_groups
         roc = ~np.isnan(terms.rate)
         rate = np.where(roc, terms.rate, 0.5)
@@ -136,13 +136,14 @@ class Objective:
         smooth = smooth_cells(score, self.cell, self.share, self.n_cells, self.bandwidth)
         aucs, terms = smooth.auc, self.terms
         auc = float(np.sum(self._overall * aucs))
-        gaps = np.tensordot(terms.coefficients, aucs, axes=2)
-        roc = terms.roc
+        pairs, roc = terms.auc, terms.roc
+        gaps = np.empty(len(terms))
+        gaps[pairs] = np.tensordot(terms.coefficients, aucs, axes=2)
         cut = cuts(smooth, terms.first[roc], terms.second[roc], terms.rate[roc])
         gaps[roc] = cut.gaps
         gaps[self._undefined] = np.nan
         cost, multipliers = respond(gaps)
-        combined = np.tensordot(multipliers, terms.coefficients, axes=1) - self._overall
+        combined = np.tensordot(multipliers[pairs], terms.coefficients, axes=1) - self._overall
         # d/ds of Σ V_ij AUC_ij at a score of cell c: Σ_i (V_ic − V_ci) · density of cell i there.
         slopes = (combined - combined.T).T @ smooth.density
         cut.add_slopes(slopes, smooth, multipliers[roc])

@@ -63,13 +63,13 @@ def with_guards(constraints: Sequence[Constraint]) -> list[Constraint]:
 class Terms:
     """All gaps of some constraints, in the order of `constraint.gaps`.
 
-    An AUC gap is Σ coefficients ∘ AUC matrix. A ROC gap compares two cells at a rate; its
-    coefficients are zero. `tolerance` is NaN where the constraint does not say. `asked` tells the
-    constraints of the user from their guards.
+    An AUC gap, at the positions `auc`, is Σ coefficients ∘ AUC matrix. A ROC gap, at the positions
+    `roc`, compares two cells at a rate. `tolerance` is NaN where the constraint does not say.
+    `asked` tells the constraints of the user from their guards.
     """
 
     constraints: tuple[Constraint, ...]
-    coefficients: Floats  # (T, 2K, 2K)
+    coefficients: Floats  # of the AUC gaps, (A, 2K, 2K)
     rate: Floats  # NaN for AUC gaps
     first: Ints  # cells of a ROC gap; groups of an AUC gap
     second: Ints
@@ -84,6 +84,11 @@ class Terms:
         """Positions of the ROC gaps."""
         return np.flatnonzero(~np.isnan(self.rate))
 
+    @property
+    def auc(self) -> Ints:
+        """Positions of the AUC gaps."""
+        return np.flatnonzero(np.isnan(self.rate))
+
     @classmethod
     def of(
         cls, constraints: Sequence[Constraint], cell_weights: Floats, *, guards: bool = False
@@ -94,7 +99,6 @@ class Terms:
         around = with_guards(constraints) if guards else []
         rows: list[tuple[float, int, int, float, bool]] = []
         matrices: list[Floats] = []
-        nothing = np.zeros((2 * n_groups, 2 * n_groups))
         for number, constraint in enumerate([*constraints, *around]):
             told = np.nan if constraint.tolerance is None else constraint.tolerance
             asked = number < len(constraints)
@@ -108,20 +112,20 @@ class Terms:
                 for i, j in pairs:
                     for rate in constraint.rates:
                         rows.append((rate, offset + i, offset + j, told, asked))
-                        matrices.append(nothing)
         columns = [
             np.array([row[k] for row in rows], dtype=kind)
             for k, kind in enumerate((np.float64, np.intp, np.intp, np.float64, bool))
         ]
-        coefficients = np.array(matrices).reshape(len(rows), 2 * n_groups, 2 * n_groups)
+        coefficients = np.array(matrices).reshape(len(matrices), 2 * n_groups, 2 * n_groups)
         return cls((*constraints, *around), coefficients, *columns)
 
     def need(self, cells: Ints) -> NDArray[np.bool_]:
         """Which gaps cannot be computed without some of these cells."""
+        needed = np.isin(self.first, cells) | np.isin(self.second, cells)
         used = self.coefficients[:, cells, :].any(axis=(1, 2))
         used |= self.coefficients[:, :, cells].any(axis=(1, 2))
-        compared = np.isin(self.first, cells) | np.isin(self.second, cells)
-        return np.where(np.isnan(self.rate), used, compared)
+        needed[self.auc] = used
+        return needed
 
     def strict(self, scores: GroupedScores) -> Floats:
         """The exact gaps, by the very functions an audit calls."""

@@ -50,6 +50,11 @@ class TrainingSet:
         return len(self.positive)
 
     @property
+    def cell(self) -> Ints:
+        """Class · K + group of every row."""
+        return self.codes + len(self.groups) * self.positive
+
+    @property
     def share(self) -> Floats:
         """Weights that add up to one."""
         if self.weight is None:
@@ -76,7 +81,7 @@ class TrainingSet:
 
         A small cell keeps up to 200 rows.
         """
-        cell = self.codes + len(self.groups) * self.positive
+        cell = self.cell
         weight = np.ones(len(self)) if self.weight is None else self.weight.copy()
         kept = []
         for c in np.unique(cell):
@@ -173,13 +178,14 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         constraints = tuple(as_constraints(self.constraints))
         data = self._training_set(X, y, sensitive_features, sample_weight, constraints)
-        train, held_out = self._hold_out(data, constraints)
+        train, held_out = self._hold_out(data)
         self._begin(data, constraints)
         self._learn(train, held_out, constraints)
         self._finish(data, train, held_out, constraints)
         return self
 
     def _begin(self, data: TrainingSet, constraints: tuple[Constraint, ...]) -> None:
+        self.__dict__.pop("converged_", None)
         self.history_ = History()
         self.gap_names_ = _gap_names(constraints, data.groups)
 
@@ -301,21 +307,18 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if positive.all() or not positive.any():
             raise ValueError("Rows of positive weight are of one class only.")
         if constraints:
-            _require_cells(data)
+            _require_cells(data, constraints)
         return data
 
-    def _hold_out(
-        self, data: TrainingSet, constraints: tuple[Constraint, ...]
-    ) -> tuple[TrainingSet, TrainingSet | None]:
+    def _hold_out(self, data: TrainingSet) -> tuple[TrainingSet, TrainingSet | None]:
         """Training and held-out rows; the same share of every class and group, none left empty."""
         share = self._validation_share(len(data))
         if share == 0.0:
             return data, None
         rng = np.random.default_rng(_seed(self.random_state))
         held = np.zeros(len(data), dtype=bool)
-        cell = data.codes + len(data.groups) * data.positive
-        for c in np.unique(cell):
-            members = np.flatnonzero(cell == c)
+        for c in np.unique(data.cell):
+            members = np.flatnonzero(data.cell == c)
             size = round(share * len(members))
             held[rng.permutation(members)[: min(max(size, 1), len(members) - 1)]] = True
         checked = data.rows(held)
@@ -355,8 +358,10 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         gaps = np.array([gap.value for gap in self.gaps_["train"]])
         tolerance = self._tolerances(objective)
         beyond = np.abs(excess(gaps, tolerance))
-        if self.strength is not None:
-            return  # a penalty promises no gap; the learner says whether it has converged
+        if self.strength is not None:  # a penalty promises no gap
+            if not hasattr(self, "converged_"):
+                self.converged_ = self._settled(self.strength)
+            return
         self.converged_ = bool(np.all(beyond <= 1e-3)) if len(beyond) else True
         if not self.converged_:
             worst = int(np.argmax(beyond))
@@ -367,6 +372,21 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+    def _settled(self, strength: float) -> bool:
+        """Whether AUC − strength · Σ|gap| has stopped rising; warn if not."""
+        gaps = np.array(self.history_.gaps).reshape(len(self.history_), -1)
+        merit = np.array(self.history_.auc) - strength * np.abs(gaps).sum(axis=1)
+        tenth = len(merit) // 10
+        if tenth and merit[-tenth:].mean() <= merit[-2 * tenth : -tenth].mean() + 5e-3:
+            return True
+        warnings.warn(
+            f"{type(self).__name__} stopped while AUC − strength · |gaps| was still rising, or too "
+            "soon to tell: train longer.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+        return False
 
     # ------------------------------------------------------------------ scoring
 
@@ -400,18 +420,16 @@ def _seed(random_state: Any) -> Any:
     return random_state
 
 
-def _require_cells(data: TrainingSet) -> None:
-    """Refuse a group that lacks one of the classes: no gap can be computed."""
-    counts = np.bincount(
-        data.codes + len(data.groups) * data.positive, minlength=2 * len(data.groups)
-    ).reshape(2, -1)
-    for kind, row in zip(("negatives", "positives"), counts, strict=True):
-        for group, count in zip(data.groups, row, strict=True):
-            if count == 0:
-                raise ValueError(
-                    f"There are no {kind} of {label_text(group)} to learn from: no gap between "
-                    "this group and another can be computed."
-                )
+def _require_cells(data: TrainingSet, constraints: tuple[Constraint, ...]) -> None:
+    """Refuse rows on which a gap asked for cannot be computed, a class of a group being empty."""
+    counts = np.bincount(data.cell, minlength=2 * len(data.groups))
+    if np.all(counts):
+        return
+    scores = data.grouped(np.zeros(len(data)))
+    for constraint in constraints:
+        for gap in constraint.gaps(scores):
+            if gap.reason is not None:
+                raise ValueError(f"{gap.reason} to learn from.")
 
 
 def _cut(raw: Floats, data: TrainingSet) -> float:

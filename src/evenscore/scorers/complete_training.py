@@ -84,10 +84,10 @@ def train(
     for number in range(rounds + 1):
         raw = np.asarray(_score(params, sampled), dtype=np.float64)
         standard = standardise(raw, sample.share)
+        params = _rescale(params, standard.scale)
+        standard = standardise(raw / standard.scale, sample.share)
         evaluation = objective.evaluate(standard.score, partial(rule.respond, state))
         if number % _ROUNDS == 0 or number == rounds:
-            params = _rescale(params, standard.scale)
-            standard = standardise(raw / standard.scale, sample.share)
             strict = objective.strict(standard.score)
             if number >= _START * rounds:
                 state = rule.update(state, strict.gaps, evaluation.gaps)
@@ -95,19 +95,19 @@ def train(
             keep(Iterate(linear, layers, strict, evaluation.value, state.multipliers))
         if number == rounds:
             return
-        table = _tabulate(evaluation, standard, objective, data, settings.l2, params)
+        table = _tabulate(evaluation, standard, objective, settings.l2, params)
         done = number / rounds
         rate = (
             settings.learning_rate * min(1.0, 0.1 + 10.0 * done) * 0.5 * (1 + np.cos(np.pi * done))
         )
-        params, moments = _advance(
+        params, moments = _steps(
             params,
             moments,
             rows.X,
             rows.cell,
             rows.weight,
             rows.draw(rng),
-            table,
+            (table.values, table.start, table.step),
             settings.l2,
             rate,
         )
@@ -130,7 +130,7 @@ class _Rows:
     @classmethod
     def of(cls, X: Floats, data: TrainingSet, batch_size: int) -> _Rows:
         n = len(data)
-        cell = data.codes + len(data.groups) * data.positive
+        cell = data.cell
         weight = np.ones(n) if data.weight is None else data.weight
         cumulative = None
         if n > batch_size:
@@ -167,7 +167,6 @@ def _tabulate(
     evaluation: Evaluation,
     standard: Standardised,
     objective: Objective,
-    data: TrainingSet,
     l2: tuple[float, float],
     params: Any,
 ) -> _Table:
@@ -183,8 +182,6 @@ def _tabulate(
     linear, layers = params
     along += l2[0] * float(jnp.sum(linear**2)) + l2[1] * float(jnp.sum(layers[-1][0] ** 2))
     values = slopes / cell_weights - (shift + along * points) / total_weight
-    # The sample stands for all rows: its weights add up to theirs.
-    values *= total_weight / float(len(data) if data.weight is None else data.weight.sum())
     step = max((high - low) * standard.scale / (_TABLE - 1), 1e-30)
     return _Table(
         float(standard.mean + low * standard.scale),
@@ -210,21 +207,13 @@ def _score(params: Any, X: Any) -> Any:
     return X @ linear + forward(layers, X, jnp)
 
 
-def _advance(
-    params: Any, moments: Any, X: Any, cell: Any, weight: Any, batches: Any, table: _Table,
-    l2: tuple[float, float], rate: float,
-) -> Any:  # fmt: skip
-    return _steps(
-        params, moments, X, cell, weight, batches, table.values, table.start, table.step, l2, rate
-    )
-
-
 @jax.jit
 def _steps(
-    params: Any, moments: Any, X: Any, cell: Any, weight: Any, batches: Any, values: Any,
-    start: Any, step: Any, l2: Any, rate: Any,
+    params: Any, moments: Any, X: Any, cell: Any, weight: Any, batches: Any, table: Any,
+    l2: Any, rate: Any,
 ) -> Any:  # fmt: skip
     """Adam on the batches, one compiled loop."""
+    values, start, step = table
 
     def one(carry: Any, batch: Any) -> Any:
         params, moments = carry

@@ -1,4 +1,4 @@
-"""How features are prepared: standardised, and compressed so that outliers do not rule."""
+"""How features are prepared: standardised, and compressed so that long tails do not rule."""
 
 from __future__ import annotations
 

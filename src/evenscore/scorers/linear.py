@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from evenscore.constraints import Constraint
 from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState, excess
-from evenscore.learning.objective import Objective
+from evenscore.learning.objective import Objective, Strict
 from evenscore.learning.standard import standardise
 from evenscore.scorers.base import ConstraintLike, FairScorer, History, TrainingSet
 from evenscore.scorers.features import FeatureScaling
@@ -24,6 +24,7 @@ __all__ = ["LinearScorer"]
 
 Floats = NDArray[np.float64]
 
+_BEYOND = 10.0  # what a gap beyond the tolerance costs, in AUC, when solutions are compared
 _PATIENCE = 5  # updates without a better penalised AUC, after which a fit is done
 _FIRST_ROWS = 8192  # with many more rows, so many are solved first and all start from there
 
@@ -52,8 +53,8 @@ class LinearScorer(FairScorer):
         Weight of ½‖w‖², for features and scores of standard deviation one. By default 4d/n, for d
         features and n observations: more where data are few.
     compress : bool, default True
-        Pass every standardised feature through asinh, which tames long tails; two-valued features
-        are not affected.
+        Pass every standardised feature through asinh, which tames long tails (not absurd values,
+        which spoil the standard deviation); two-valued features are not affected.
     bandwidth : float, default 0.2
         Of the logistic function that replaces the step, in standard deviations of the score.
     max_iter : int, default 20
@@ -152,7 +153,7 @@ class LinearScorer(FairScorer):
             self.converged_ = solution.settled
             if not solution.settled:
                 warnings.warn(
-                    f"LinearScorer stopped after {self.max_iter} updates of the multipliers, "
+                    f"LinearScorer stopped after {self.n_iter_} updates of the multipliers, "
                     "while AUC − strength · |gaps| was still rising: raise max_iter.",
                     ConvergenceWarning,
                     stacklevel=3,
@@ -176,7 +177,8 @@ class LinearScorer(FairScorer):
         aim = self._aims(objective, self.margin)
         rule = AugmentedLagrangian(strength=np.inf if self.strength is None else self.strength)
         state = rule.init(aim) if state is None else replace(state, tolerance=aim)
-        spare = 0.5 * (self._tolerances(objective) - aim)
+        tolerance = self._tolerances(objective)
+        spare = 0.5 * (tolerance - aim)
         noise = 0.25 * objective.standard_errors()
         slack = np.maximum(1e-3, np.where(objective.terms.asked, spare, noise))
         problem = _Problem(X, train.share, objective, l2)
@@ -184,7 +186,7 @@ class LinearScorer(FairScorer):
         best: _Solution | None = None
         rounds = self.max_iter if len(aim) else 1
         asked = objective.terms.asked
-        settled, still, least = False, 0, min(3, len(aim))
+        settled, still, least = not len(aim), 0, min(3, len(aim))
         with progress("LinearScorer", rounds, verbose=self.verbose) as advance:
             for number in range(rounds):
                 weights = problem.minimise(weights, rule, state, self.max_inner_iter)
@@ -195,19 +197,22 @@ class LinearScorer(FairScorer):
                 beyond = np.abs(excess(strict.gaps, aim))
                 self.history_.add(
                     evaluation.value,
-                    type(strict)(strict.auc, strict.gaps[asked]),
+                    Strict(strict.auc, strict.gaps[asked]),
                     state.multipliers[asked],
                 )
                 worst = float(np.max(beyond[asked], initial=0.0))
                 advance(f"AUC {strict.auc:.4f}, worst gap beyond its aim {worst:.4f}")
                 # Strict gaps jump: the last solution need not be the best one.
                 if self.strength is None:
-                    over = float(np.max(beyond[asked] - slack[asked], initial=0.0))
-                    merit = -round(over, 4), strict.auc
+                    over = np.max((beyond - slack)[asked], initial=0.0)
+                    left = np.max(np.abs(excess(strict.gaps, tolerance))[asked], initial=0.0)
+                    merit = strict.auc - float(over + _BEYOND * left), strict.auc
                     settled = bool(np.all(beyond <= slack))
                 else:
                     merit = strict.auc - self.strength * float(beyond[asked].sum()), strict.auc
-                    settled = best is not None and merit[0] <= best.merit[0] + 1e-4
+                    settled = not len(aim) or (
+                        best is not None and merit[0] <= best.merit[0] + 1e-4
+                    )
                 if best is None or merit >= best.merit:
                     best = _Solution(weights, merit, settled, state)
                 still = still + 1 if settled else 0
@@ -223,7 +228,7 @@ class LinearScorer(FairScorer):
 
 @dataclass(frozen=True, eq=False)
 class _Solution:
-    """Weights; how good they are (gaps first, or the penalised AUC; then the AUC)."""
+    """Weights, and how good they are: the AUC less what gaps cost, then the AUC."""
 
     weights: Floats
     merit: tuple[float, float]

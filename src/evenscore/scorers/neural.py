@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from numbers import Integral
 from typing import Any, Literal, Self
@@ -35,6 +35,8 @@ class NeuralScorer(FairScorer):
 
     - `"complete"` (default): all pairs, exact thresholds, multipliers in proportion to the strict
       gaps, a network beside a linear part, regularised so that few data give a nearly linear score.
+      Of more than 16,384 rows, that many (evenly from every class and group) drive the multipliers
+      and make up `history_`; all rows are trained on, and `gaps_` is measured on all of them.
     - `"paper"`: Algorithms 1 and 2 as published, with their corrections: drawn pairs, fixed steps,
       updates on held-out rows, batch normalisation. It takes a `strength`, not a `tolerance`.
 
@@ -54,7 +56,7 @@ class NeuralScorer(FairScorer):
         the layers' weights, l2 · min(1, 4000/n). By default 4d/n for d features and n observations:
         few data give a nearly linear score. In paper mode of all weights, by default 0.05.
     n_iter : int
-        Steps of Adam; by default 3,000, in paper mode 20,000.
+        Steps of Adam, in tens; by default 3,000, in paper mode 20,000.
     batch_size : int
         By default 512, in paper mode 100.
     learning_rate : float
@@ -71,8 +73,9 @@ class NeuralScorer(FairScorer):
         paper mode, where it is 1/2 for pairs and 1 for rates.
     validation_fraction : float
         Share of the rows kept aside, on which the best iterate is chosen; without any, on the
-        training rows. By default 0.1 of 10,000 rows or more and none of fewer, which are worth more
-        for training; 0.4 in paper mode, whose updates look there.
+        training rows (with a strength, the last iterate is kept). By default 0.1 of 10,000 rows or
+        more and none of fewer, which are worth more for training; 0.4 in paper mode, whose updates
+        look there.
     n_pairs, update_every, multiplier_step, threshold_step
         Paper mode: pairs drawn from a batch (B), iterations between two updates (n_adapt), and the
         steps Δc and Δt. The paper's Δt of 0.001 cannot bring a threshold where it should be within
@@ -153,13 +156,16 @@ class NeuralScorer(FairScorer):
         scorers = [clone(self).set_params(**entry) for entry in grid]
         for scorer in scorers:
             scorer._check_parameters()
+        if not scorers:
+            return []
         constraints = tuple(as_constraints(self.constraints))
-        data = self._training_set(X, y, sensitive_features, sample_weight, constraints)
-        train, held_out = self._hold_out(data, constraints)
+        reader = clone(self)
+        data = reader._training_set(X, y, sensitive_features, sample_weight, constraints)
+        train, held_out = reader._hold_out(data)
         for scorer in scorers:
             for name in ("classes_", "groups_", "n_features_in_", "feature_names_in_"):
-                if hasattr(self, name):
-                    setattr(scorer, name, getattr(self, name))
+                if hasattr(reader, name):
+                    setattr(scorer, name, getattr(reader, name))
             scorer._begin(data, constraints)
         _fit_paper(scorers, train, held_out, constraints)
         for scorer in scorers:
@@ -183,8 +189,10 @@ class NeuralScorer(FairScorer):
             self._check_count(name, optional=True)
         for name in ("n_pairs", "update_every"):
             self._check_count(name)
-        widths = () if self.hidden is None else tuple(self.hidden)
-        if not all(isinstance(width, Integral) and width >= 1 for width in widths):
+        widths = () if self.hidden is None else self.hidden
+        if not isinstance(widths, Iterable) or not all(
+            isinstance(width, Integral) and width >= 1 for width in widths
+        ):
             raise ValueError(f"hidden must hold whole numbers of at least 1, not {self.hidden!r}.")
         if find_spec("jax") is None or find_spec("optax") is None:
             raise ImportError("NeuralScorer.fit needs JAX: pip install 'evenscore[neural]'.")
@@ -222,28 +230,32 @@ class NeuralScorer(FairScorer):
         checked = None if held_out is None else held_out.objective(constraints)
         prepared = None if held_out is None else self._prepare(held_out.X)
         tolerance = self._tolerances(train.objective(constraints))
-        best: list[Any] = [(-np.inf,), None]
+        best: complete_training.Iterate | None = None
+        best_merit = -np.inf
         updates = settings.n_iter // 40 + 1
 
         with progress("NeuralScorer", updates, verbose=self.verbose) as advance:
 
             def keep(iterate: complete_training.Iterate) -> None:
+                nonlocal best, best_merit
                 asked = slice(0, len(tolerance))
                 strict = Strict(iterate.strict.auc, iterate.strict.gaps[asked])
                 self.history_.add(iterate.objective, strict, iterate.multipliers[asked])
                 beyond = np.abs(excess(strict.gaps, tolerance))
                 worst = float(np.max(beyond, initial=0.0))
                 advance(f"AUC {strict.auc:.4f}, worst gap beyond its tolerance {worst:.4f}")
-                if len(self.history_) < 0.3 * updates:
-                    return  # the multipliers are still on their way
+                if self.strength is not None or len(self.history_) < 0.3 * updates:
+                    best = iterate  # with a penalty the last one; the multipliers are on their way
+                    return
                 merit = strict.auc - worst - float(beyond.sum())
                 if checked is not None and prepared is not None:
                     score = prepared @ iterate.linear + forward(iterate.layers, prepared)
                     seen = checked.strict(score)
-                    total = float(np.abs(excess(seen.gaps, tolerance)).sum())
+                    # A cell too small to be held out has no gap there, and no say.
+                    total = float(np.nansum(np.abs(excess(seen.gaps, tolerance))))
                     merit = seen.auc - worst - total / max(1, len(tolerance))
-                if self.strength is not None or merit >= best[0][0]:
-                    best[:] = [(merit,), iterate]
+                if merit >= best_merit:
+                    best, best_merit = iterate, merit
 
             complete_training.train(
                 self._prepare(train.X),
@@ -260,8 +272,10 @@ class NeuralScorer(FairScorer):
                 np.random.default_rng(_seed(self.random_state)),
                 keep,
             )
-        self.linear_, self.layers_ = best[1].linear, best[1].layers
-        self.converged_ = True  # _diagnose looks at the gaps
+        assert best is not None
+        if not np.all(np.isfinite(best.linear)):
+            raise ValueError("Training diverged: take a smaller learning_rate.")
+        self.linear_, self.layers_ = best.linear, best.layers
 
     def _prepare(self, X: Any) -> Floats:
         return np.asarray(self.features_.transform(X) - self.features_.mean)
@@ -282,6 +296,12 @@ def _fit_paper(
 
     if held_out is None:
         raise ValueError("mode='paper' needs a validation_fraction above 0: updates look there.")
+    empty = np.flatnonzero(np.bincount(held_out.cell, minlength=2 * len(held_out.groups)) == 0)
+    if constraints and len(empty):
+        name = held_out.grouped(np.zeros(len(held_out))).cell_name(int(empty[0]))
+        raise ValueError(
+            f"There are too few {name} to hold some out, and mode='paper' must look at them."
+        )
     first, d = scorers[0], train.X.shape[1]
     features = FeatureScaling.fit(train.X, train.share, compress=False)
     for scorer in scorers:
@@ -318,11 +338,11 @@ def _fit_paper(
             *inner, (weights, biases) = update.layers
             scorer.layers_ = [*inner, (weights / scale, (biases - update.mean) / scale)]
             scorer.linear_ = np.zeros(d)
-            scorer.converged_ = True
 
         paper_training.train(
             first._prepare(train.X),
-            train.codes + len(train.groups) * train.positive,
+            train.cell,
+            train.weight,
             first._prepare(held_out.X),
             checked,
             settings,

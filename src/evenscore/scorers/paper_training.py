@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from evenscore.learning.multipliers import SignRule
 from evenscore.learning.objective import Objective
+from evenscore.learning.pairs import incomplete_auc
 from evenscore.learning.surrogates import logistic
 from evenscore.scorers.network import Layers, forward, hidden_layers
 
@@ -63,12 +64,10 @@ class Update:
     """A fit at an update: network, normalisation, and what was seen on the validation rows."""
 
     fit: int
-    iteration: int
     layers: Layers
     mean: float
     variance: float
     multipliers: Floats
-    thresholds: Floats
     score: Floats
 
 
@@ -85,6 +84,7 @@ class _State(NamedTuple):
 def train(
     X: Floats,
     cell: NDArray[np.intp],
+    weight: Floats | None,
     held_out: Floats,
     checked: Objective,
     settings: PaperSettings,
@@ -93,31 +93,30 @@ def train(
 ) -> None:
     """Train all fits on rows X of the given cells; `checked` is the objective of the held-out rows.
 
-    Every update of every fit is handed to `keep`.
+    Rows are drawn in proportion to their weights. Every update of every fit is handed to `keep`.
     """
     adam = optax.adam(settings.learning_rate)
+    chances = None if weight is None else jnp.asarray(np.cumsum(weight / weight.sum()), jnp.float32)
     rows, labels = jnp.asarray(X, dtype=jnp.float32), jnp.asarray(cell, dtype=jnp.int32)
     checked_rows = jnp.asarray(held_out, dtype=jnp.float32)
     state = _stack([_init(X.shape[1], settings, fit, adam) for fit in fits])
     l2 = jnp.asarray([fit.l2 for fit in fits])
     rules = [_Rules(checked, fit.strength, settings) for fit in fits]
     advance = _compile(checked, settings, adam)
-    for done in range(0, settings.n_iter, settings.update_every):
+    for _ in range(0, settings.n_iter, settings.update_every):
         multipliers = jnp.asarray(np.stack([rule.multipliers for rule in rules]), jnp.float32)
         thresholds = jnp.asarray(np.stack([rule.thresholds for rule in rules]), jnp.float32)
-        state = advance(state, rows, labels, multipliers, thresholds, l2)
+        state = advance(state, rows, labels, chances, multipliers, thresholds, l2)
         scores = np.asarray(_scores(state, checked_rows), dtype=np.float64)
         layers = jax.tree.map(lambda a: np.asarray(a, dtype=np.float64), state.layers)
         for number, rule in enumerate(rules):
             keep(
                 Update(
                     number,
-                    done + settings.update_every,
                     jax.tree.map(lambda a, k=number: a[k], layers),
                     float(state.mean[number]),
                     float(state.variance[number]),
                     rule.multipliers.copy(),
-                    rule.thresholds.copy(),
                     scores[number],
                 )
             )
@@ -192,10 +191,14 @@ def _compile(objective: Objective, settings: PaperSettings, adam: Any) -> Any:
     loss = partial(_loss, _Gaps.of(objective), settings.n_pairs)
 
     def iteration(
-        state: _State, X: Any, cell: Any, multipliers: Any, thresholds: Any, l2: Any
+        state: _State, X: Any, cell: Any, chances: Any, multipliers: Any, thresholds: Any, l2: Any
     ) -> tuple[_State, None]:
         key, for_batch, for_pairs = jax.random.split(state.key, 3)
-        batch = jax.random.randint(for_batch, (settings.batch_size,), 0, len(cell))
+        if chances is None:
+            batch = jax.random.randint(for_batch, (settings.batch_size,), 0, len(cell))
+        else:
+            uniform = jax.random.uniform(for_batch, (settings.batch_size,))
+            batch = jnp.searchsorted(chances, uniform).clip(0, len(cell) - 1)
         gradient, output = jax.grad(loss, has_aux=True)(
             state.layers, X[batch], cell[batch], for_pairs, multipliers, thresholds, l2
         )
@@ -205,13 +208,15 @@ def _compile(objective: Objective, settings: PaperSettings, adam: Any) -> Any:
         variance = _MOMENTUM * state.variance + (1.0 - _MOMENTUM) * jnp.var(output)
         return _State(layers, moments, mean, variance, key), None
 
-    def one(state: _State, X: Any, cell: Any, multipliers: Any, thresholds: Any, l2: Any) -> _State:
+    def one(
+        state: _State, X: Any, cell: Any, chances: Any, multipliers: Any, thresholds: Any, l2: Any
+    ) -> Any:
         def body(state: _State, _: None) -> tuple[_State, None]:
-            return iteration(state, X, cell, multipliers, thresholds, l2)
+            return iteration(state, X, cell, chances, multipliers, thresholds, l2)
 
         return jax.lax.scan(body, state, length=settings.update_every)[0]
 
-    return jax.jit(jax.vmap(one, in_axes=(0, None, None, 0, 0, 0)))
+    return jax.jit(jax.vmap(one, in_axes=(0, None, None, None, 0, 0, 0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,9 +234,9 @@ class _Gaps:
     def of(cls, objective: Objective) -> _Gaps:
         terms = objective.terms
         roc = terms.roc
-        auc = np.flatnonzero(np.isnan(terms.rate))
+        auc = terms.auc
         # AUC_ba = 1 − AUC_ab: only a < b is kept, up to a constant that does not matter.
-        coefficients = terms.coefficients[auc]
+        coefficients = terms.coefficients
         upper = np.triu(coefficients - coefficients.transpose(0, 2, 1), 1)
         return cls(objective.n_cells, upper, auc, roc, terms.first[roc], terms.second[roc])
 
@@ -254,20 +259,21 @@ def _loss(
     positive = cell >= gaps.n_cells // 2
     one, two, three, four = jax.random.split(key, 4)
     low, high = (_draw(k, n_pairs, m) for k, m in ((one, ~positive), (two, positive)))
-    agrees = logistic((score[high] - score[low]) / _PAIR_BANDWIDTH, jnp)
+    auc = incomplete_auc(score[low], score[high], 1.0, _PAIR_BANDWIDTH, jnp)
     both = jnp.any(positive) & jnp.any(~positive)
-    loss = jnp.where(both, 1.0 - jnp.mean(agrees), 0.0)
+    loss = jnp.where(both, 1.0 - auc, 0.0)
     if len(gaps.auc):
         if gaps.within_classes:
             size = len(cell)
             more = [jax.random.randint(k, (n_pairs,), 0, size) for k in (three, four)]
             low, high = jnp.concatenate([low, more[0]]), jnp.concatenate([high, more[1]])
-            agrees = logistic((score[high] - score[low]) / _PAIR_BANDWIDTH, jnp)
         cells = jnp.arange(gaps.n_cells)
         from_cell, to_cell = (cell[side][:, None] == cells for side in (low, high))
-        counts = from_cell.T.astype(jnp.float32) @ to_cell
-        aucs = (from_cell * agrees[:, None]).T @ to_cell / jnp.maximum(counts, 1.0)
-        loss += multipliers[gaps.auc] @ jnp.sum(gaps.coefficients * aucs, axis=(1, 2))
+        counts = jnp.maximum(from_cell.T.astype(jnp.float32) @ to_cell, 1.0)
+        # Each pair weighs coefficient · (pairs drawn) / (pairs drawn from its two cells).
+        combined = jnp.tensordot(multipliers[gaps.auc], gaps.coefficients, axes=1)
+        weights = (combined * len(low) / counts)[cell[low], cell[high]]
+        loss += incomplete_auc(score[low], score[high], weights, _PAIR_BANDWIDTH, jnp)
     if len(gaps.roc):
         above = logistic(score[:, None] - thresholds, jnp)  # (batch, terms)
         members = [cell[:, None] == cells for cells in (gaps.first, gaps.second)]
