@@ -24,6 +24,7 @@ LAYERS = [
     {"metrics"},
     {"learning"},
     {"scorers"},
+    {"tradeoff"},
     {"datasets"},
     {"cli"},
 ]

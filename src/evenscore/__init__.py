@@ -12,6 +12,7 @@ from evenscore.thresholds import fair_thresholds, rates_at
 if TYPE_CHECKING:
     from evenscore import datasets, inference
     from evenscore.scorers import BoostedScorer, LinearScorer, NeuralScorer
+    from evenscore.tradeoff import TradeoffPath, tradeoff_path
 
 __version__ = "0.1.0"
 
@@ -23,17 +24,20 @@ __all__ = [
     "NeuralScorer",
     "RocConstraint",
     "RocCurve",
+    "TradeoffPath",
     "constraint_names",
     "datasets",
     "fair_thresholds",
     "inference",
     "metrics",
     "rates_at",
+    "tradeoff_path",
 ]
 
 
 _LAZY = ("datasets", "inference")
 _SCORERS = ("BoostedScorer", "LinearScorer", "NeuralScorer")
+_TRADEOFF = ("TradeoffPath", "tradeoff_path")
 
 
 def __getattr__(name: str) -> Any:
@@ -44,6 +48,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"evenscore.{name}")
     if name in _SCORERS:
         return getattr(import_module("evenscore.scorers"), name)
+    if name in _TRADEOFF:
+        return getattr(import_module("evenscore.tradeoff"), name)
     raise AttributeError(f"module 'evenscore' has no attribute {name!r}")
 
 

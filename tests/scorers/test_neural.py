@@ -25,12 +25,12 @@ def small(**options):
 def expected_failures(estimator):
     return {
         "check_sample_weight_equivalence_on_dense_data": (
-            "training is in single precision: equal to 1e-5, where the check asks for 1e-7"
+            "training is in single precision: equal to 1e-5 or so, where the check asks for 1e-7"
         )
     }
 
 
-@parametrize_with_checks([small()], expected_failed_checks=expected_failures)
+@parametrize_with_checks([small()], expected_failed_checks=expected_failures, xfail_strict=False)
 def test_scikit_learns_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("default")  # the checks warn about themselves

@@ -84,10 +84,10 @@ def train(
     for number in range(rounds + 1):
         raw = np.asarray(_score(params, sampled), dtype=np.float64)
         standard = standardise(raw, sample.share)
-        params = _rescale(params, standard.scale)
-        standard = standardise(raw / standard.scale, sample.share)
         evaluation = objective.evaluate(standard.score, partial(rule.respond, state))
         if number % _ROUNDS == 0 or number == rounds:
+            params = _rescale(params, standard.scale)
+            standard = standardise(raw / standard.scale, sample.share)
             strict = objective.strict(standard.score)
             if number >= _START * rounds:
                 state = rule.update(state, strict.gaps, evaluation.gaps)
@@ -95,7 +95,9 @@ def train(
             keep(Iterate(linear, layers, strict, evaluation.value, state.multipliers))
         if number == rounds:
             return
-        table = _tabulate(evaluation, standard, objective, settings.l2, params)
+        linear_l2, layers_l2 = (weight / standard.scale**2 for weight in settings.l2)
+        l2 = linear_l2, layers_l2  # of weights that would give scores of standard deviation one
+        table = _tabulate(evaluation, standard, objective, l2, params)
         done = number / rounds
         rate = (
             settings.learning_rate * min(1.0, 0.1 + 10.0 * done) * 0.5 * (1 + np.cos(np.pi * done))
@@ -108,7 +110,7 @@ def train(
             rows.weight,
             rows.draw(rng),
             (table.values, table.start, table.step),
-            settings.l2,
+            l2,
             rate,
         )
 

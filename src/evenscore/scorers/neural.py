@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from numbers import Integral
 from typing import Any, Literal, Self
@@ -14,7 +15,7 @@ from sklearn.base import clone
 from evenscore.constraints import Constraint, as_constraints
 from evenscore.learning.multipliers import AugmentedLagrangian, excess
 from evenscore.learning.objective import Strict
-from evenscore.scorers.base import ConstraintLike, FairScorer, TrainingSet, _seed
+from evenscore.scorers.base import ConstraintLike, FairScorer, History, TrainingSet, _seed
 from evenscore.scorers.features import FeatureScaling
 from evenscore.scorers.network import forward
 from evenscore.scorers.progress import progress
@@ -23,6 +24,7 @@ __all__ = ["NeuralScorer"]
 
 Floats = NDArray[np.float64]
 _ENOUGH = 10_000  # rows, of which some can be spared to choose the best iterate
+_COLLAPSED = 0.05  # a gap so far beyond the tolerance means that training went astray
 _NEARLY_LINEAR = 4000  # up to so many observations, layers are held back like the linear part
 
 Mode = Literal["complete", "paper"]
@@ -226,18 +228,40 @@ class NeuralScorer(FairScorer):
             n_iter=3000 if self.n_iter is None else self.n_iter,
             l2=(l2, l2 * min(1.0, _NEARLY_LINEAR / train.n_observations)),
         )
+        best, reached = self._attempt(train, held_out, constraints, settings)
+        if not reached:  # now and then training collapses; with smaller steps it does not
+            history, self.history_ = self.history_, History()
+            slower = replace(settings, learning_rate=settings.learning_rate / 3.0)
+            other, reached = self._attempt(train, held_out, constraints, slower)
+            if other.merit > best.merit:
+                best = other
+            else:
+                self.history_ = history
+        if not np.all(np.isfinite(best.iterate.linear)):
+            raise ValueError("Training diverged: take a smaller learning_rate.")
+        self.linear_, self.layers_ = best.iterate.linear, best.iterate.layers
+
+    def _attempt(
+        self,
+        train: TrainingSet,
+        held_out: TrainingSet | None,
+        constraints: tuple[Constraint, ...],
+        settings: Any,
+    ) -> tuple[_Best, bool]:
+        """Train once: the best iterate, and whether its gaps are near what is tolerated."""
+        from evenscore.scorers import complete_training
+
         guards = self.guards and self.strength is None
         checked = None if held_out is None else held_out.objective(constraints)
         prepared = None if held_out is None else self._prepare(held_out.X)
         tolerance = self._tolerances(train.objective(constraints))
-        best: complete_training.Iterate | None = None
-        best_merit = -np.inf
+        best = _Best(None, -np.inf, np.inf)
         updates = settings.n_iter // 40 + 1
 
         with progress("NeuralScorer", updates, verbose=self.verbose) as advance:
 
             def keep(iterate: complete_training.Iterate) -> None:
-                nonlocal best, best_merit
+                nonlocal best
                 asked = slice(0, len(tolerance))
                 strict = Strict(iterate.strict.auc, iterate.strict.gaps[asked])
                 self.history_.add(iterate.objective, strict, iterate.multipliers[asked])
@@ -245,7 +269,8 @@ class NeuralScorer(FairScorer):
                 worst = float(np.max(beyond, initial=0.0))
                 advance(f"AUC {strict.auc:.4f}, worst gap beyond its tolerance {worst:.4f}")
                 if self.strength is not None or len(self.history_) < 0.3 * updates:
-                    best = iterate  # with a penalty the last one; the multipliers are on their way
+                    # With a penalty the last one; otherwise the multipliers are on their way.
+                    best = _Best(iterate, -np.inf, 0.0 if self.strength is not None else worst)
                     return
                 merit = strict.auc - worst - float(beyond.sum())
                 if checked is not None and prepared is not None:
@@ -254,8 +279,8 @@ class NeuralScorer(FairScorer):
                     # A cell too small to be held out has no gap there, and no say.
                     total = float(np.nansum(np.abs(excess(seen.gaps, tolerance))))
                     merit = seen.auc - worst - total / max(1, len(tolerance))
-                if merit >= best_merit:
-                    best, best_merit = iterate, merit
+                if merit >= best.merit:
+                    best = _Best(iterate, merit, worst)
 
             complete_training.train(
                 self._prepare(train.X),
@@ -272,10 +297,7 @@ class NeuralScorer(FairScorer):
                 np.random.default_rng(_seed(self.random_state)),
                 keep,
             )
-        assert best is not None
-        if not np.all(np.isfinite(best.linear)):
-            raise ValueError("Training diverged: take a smaller learning_rate.")
-        self.linear_, self.layers_ = best.linear, best.layers
+        return best, best.worst <= _COLLAPSED
 
     def _prepare(self, X: Any) -> Floats:
         return np.asarray(self.features_.transform(X) - self.features_.mean)
@@ -283,6 +305,15 @@ class NeuralScorer(FairScorer):
     def _raw_score(self, X: Any) -> Floats:
         prepared = self._prepare(X)
         return np.asarray(prepared @ self.linear_ + forward(self.layers_, prepared))
+
+
+@dataclass(frozen=True, eq=False)
+class _Best:
+    """An iterate, how good it is, and its worst gap beyond the tolerance."""
+
+    iterate: Any
+    merit: float
+    worst: float
 
 
 def _fit_paper(

@@ -1,0 +1,245 @@
+"""The points of a trade-off between AUC and gaps: the front, a choice, a frame, a plot."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from numbers import Real
+from typing import Any, Literal, final, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from evenscore.inference.estimate import Estimate, percent
+
+__all__ = ["TradeoffPath", "TradeoffPoint", "settings"]
+
+Floats = NDArray[np.float64]
+Parameter = Literal["tolerance", "strength"]
+Backend = Literal["pandas", "polars", "pyarrow"]
+
+_BLUE, _VERMILION = "#0072B2", "#D55E00"  # of Okabe and Ito: told apart by all
+
+
+@final
+@dataclass(frozen=True)
+class TradeoffPoint:
+    """One parameter and what came of it on rows not trained on.
+
+    `parameter` is "tolerance" or "strength". A tolerance of infinity is the scorer without
+    constraints. `converged` says whether the fits of all folds did what they were asked to.
+    """
+
+    parameter: Parameter
+    value: float
+    auc: Estimate
+    gaps: tuple[Estimate, ...]
+    converged: bool
+
+    @property
+    def worst(self) -> Estimate:
+        """The gap of largest magnitude; one that could not be computed is the worst of all."""
+        return max(self.gaps, key=lambda gap: np.nan_to_num(abs(gap.value), nan=np.inf))
+
+    @property
+    def worst_gap(self) -> float:
+        """Its magnitude."""
+        return abs(self.worst.value)
+
+    def trained_to(self, tolerance: float) -> bool:
+        """Whether training was asked for that tolerance or a smaller one."""
+        return self.parameter == "tolerance" and self.value <= tolerance
+
+    def meets(self, tolerance: float) -> bool:
+        """Whether it can be taken to be fair up to a tolerance: see `TradeoffPath.select`."""
+        if self.trained_to(tolerance) and self.converged:
+            return all(gap.low <= tolerance and gap.high >= -tolerance for gap in self.gaps)
+        return all(gap.low >= -tolerance and gap.high <= tolerance for gap in self.gaps)
+
+    def __str__(self) -> str:
+        if math.isinf(self.value):
+            return "no constraints"
+        return f"{self.parameter}={self.value:g}"
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class TradeoffPath:
+    """The points of a path, from the least to the most constrained, and the data behind them."""
+
+    scorer: Any
+    points: tuple[TradeoffPoint, ...]
+    X: Any
+    y: Any
+    sensitive_features: Any
+    sample_weight: Any
+    smallest_cell: tuple[str, int]
+
+    def __repr__(self) -> str:
+        name = type(self.scorer).__name__
+        return f"<TradeoffPath of {name}: {', '.join(map(str, self.points))}>"
+
+    @cached_property
+    def pareto(self) -> tuple[int, ...]:
+        """Positions of the points that no other beats: none has a larger AUC and as small a gap.
+
+        Nor a smaller gap and as large an AUC. Estimates are compared, not their intervals.
+        """
+        pairs = [(point.auc.value, -point.worst_gap) for point in self.points]
+        return tuple(
+            k
+            for k, (auc, fair) in enumerate(pairs)
+            if not any(a >= auc and f >= fair and (a, f) != (auc, fair) for a, f in pairs)
+        )
+
+    def select(self, *, tolerance: float) -> Any:
+        """The scorer of the largest AUC that meets a tolerance, fitted on all the data.
+
+        A point trained to that tolerance or a smaller one (and converged) is taken unless the data
+        contradict it: unless the interval of a gap lies wholly beyond ±tolerance. Any other point,
+        with a looser tolerance, a strength or no constraints, needs proof, lest chance be mistaken
+        for fairness: the interval of every gap must lie wholly within ±tolerance. If there is no
+        such point, a ValueError says what stood in the way.
+        """
+        if not isinstance(tolerance, Real) or not 0.0 <= float(tolerance) < math.inf:
+            raise ValueError(f"tolerance must be a number of at least 0, not {tolerance!r}.")
+        fair = [point for point in self.points if point.meets(tolerance)]
+        if not fair:
+            raise ValueError(self._refusal(tolerance))
+        best = max(fair, key=lambda point: (point.auc.value, -point.worst_gap))
+        scorer = clone(self.scorer).set_params(**settings(best.parameter, best.value))
+        return scorer.fit(
+            self.X,
+            self.y,
+            sensitive_features=self.sensitive_features,
+            sample_weight=self.sample_weight,
+        )
+
+    def _refusal(self, tolerance: float) -> str:
+        trained = [point for point in self.points if point.trained_to(tolerance)]
+        candidates = trained or self.points
+        nearest = min(candidates, key=lambda point: np.nan_to_num(point.worst_gap, nan=np.inf))
+        gap, (name, count) = nearest.worst, self.smallest_cell
+        few = f"too few observations (the smallest cell has {count} {name})"
+        beyond = gap.low > tolerance or gap.high < -tolerance
+        if trained and not nearest.converged:
+            reason = "a conflict between constraints, or with what the features can tell"
+            if gap.rate is not None and count * tolerance < 1.0:
+                reason = f"{few}: shares of them cannot be that near"
+        elif trained:
+            reason = f"{few} or too flexible a scorer: closed in training, the gap returns"
+        elif not beyond and gap.high - gap.low > 2.0 * tolerance:
+            reason = f"{few} to prove it: the interval is wider than the tolerance"
+        else:
+            loose = {"strength": "strengths are too small", "tolerance": "tolerances are larger"}
+            reason = f"that the path's {loose[nearest.parameter]}"
+        return (
+            f"No point of the path meets a tolerance of {tolerance:g}: the nearest ({nearest}) "
+            f"leaves a gap of {gap.value:+.3f} ({percent(gap.confidence_level)} interval "
+            f"{gap.low:+.3f} to {gap.high:+.3f}) in {_gap_name(gap)}; the likely reason is "
+            f"{reason}."
+        )
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """One row a point: AUC, worst gap and every gap, each with its interval.
+
+        `backend` is "pandas", "polars" or "pyarrow"; None takes the first that is installed.
+        """
+        known = get_args(Backend)
+        if backend is not None and backend not in known:
+            raise ValueError(f"backend must be one of {', '.join(known)}, not {backend!r}.")
+        wanted = known if backend is None else (backend,)
+        found = next((name for name in wanted if find_spec(name)), None)
+        if found is None:
+            raise ImportError(f"A data frame needs {' or '.join(wanted)} to be installed.")
+        import narwhals
+
+        points = self.points
+        columns: dict[str, list[Any]] = {
+            "parameter": [point.parameter for point in points],
+            "value": [point.value for point in points],
+            "auc": [point.auc.value for point in points],
+            "auc_low": [point.auc.low for point in points],
+            "auc_high": [point.auc.high for point in points],
+            "worst_gap": [point.worst_gap for point in points],
+            "worst_gap_low": [_magnitude(point.worst)[0] for point in points],
+            "worst_gap_high": [_magnitude(point.worst)[1] for point in points],
+            "worst_gap_name": [_gap_name(point.worst) for point in points],
+            "converged": [point.converged for point in points],
+            "pareto": [k in self.pareto for k in range(len(points))],
+        }
+        for k, gap in enumerate(points[0].gaps):
+            for part, end in (("value", ""), ("low", " (low)"), ("high", " (high)")):
+                column = [float(getattr(point.gaps[k], part)) for point in points]
+                columns[_gap_name(gap) + end] = column
+        return narwhals.from_dict(columns, backend=found).to_native()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw AUC against the worst gap with error bars, the Pareto front marked; give the axes.
+
+        Hollow points did not converge. Better is up and to the left.
+        """
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots(layout="constrained")[1]
+        points = self.points
+        level = percent(points[0].auc.confidence_level)
+        x = np.array([point.worst_gap for point in points])
+        y = np.array([point.auc.value for point in points])
+        sides = np.array([_magnitude(point.worst) for point in points]).T
+        heights = np.array([(point.auc.low, point.auc.high) for point in points]).T
+        bars = dict(fmt="none", ecolor=_BLUE, alpha=0.6, elinewidth=1.0)
+        ax.errorbar(
+            x, y, xerr=np.abs(sides - x), yerr=np.abs(heights - y), label=f"{level} interval",
+            **bars,
+        )  # fmt: skip
+        front = sorted(self.pareto, key=lambda k: x[k])
+        style = dict(color=_VERMILION, marker="D", markersize=10, markerfacecolor="none")
+        ax.plot(x[front], y[front], "--", label="Pareto front", zorder=2.5, **style)
+        for told, converged, face in (("a point", True, _BLUE), ("not converged", False, "white")):
+            some = [k for k, point in enumerate(points) if point.converged is converged]
+            if some:
+                ax.plot(x[some], y[some], "o", color=_BLUE, markerfacecolor=face, label=told)
+        ax.set_xlabel("worst |gap| between groups, cross-validated")
+        ax.set_ylabel("AUC, cross-validated")
+        ax.set_title(f"{type(self.scorer).__name__}, by {points[0].parameter}")
+        ax.set_xlim(0.0, np.nanmax([*1.3 * x, *1.05 * sides[1]], initial=1e-3))
+        ax.legend(loc="lower right", fontsize=8)
+        _label(ax, points, x, y)
+        return ax
+
+
+def settings(parameter: Parameter, value: float) -> dict[str, Any]:
+    """The parameters of a scorer at a point."""
+    free = {"tolerance": None, "strength": None}
+    return {**free, "constraints": ()} if math.isinf(value) else {**free, parameter: value}
+
+
+def _label(ax: Any, points: tuple[TradeoffPoint, ...], x: Floats, y: Floats) -> None:
+    """Write the values beside the points, from the top down, each below those in its way."""
+    places = ax.transData.transform(np.column_stack([x, y])) * 72.0 / ax.figure.dpi
+    written: list[tuple[float, float]] = []
+    for k in np.argsort(-y, kind="stable"):
+        left, top = places[k]
+        near = [height for start, height in written if abs(start - left) < 40.0]
+        height = min([top - 8.0, *(other - 11.0 for other in near)])
+        written.append((left, height))
+        told = str(points[k]) if math.isinf(points[k].value) else f"{points[k].value:g}"
+        ax.annotate(
+            told, (x[k], y[k]), (18.0, height - top), textcoords="offset points", fontsize=8,
+            va="center", arrowprops=dict(arrowstyle="-", color="0.6", linewidth=0.6),
+        )  # fmt: skip
+
+
+def _gap_name(gap: Estimate) -> str:
+    rate = "" if gap.rate is None else f" at {gap.rate:.4g}"
+    return f"{gap.name}{rate}, {gap.first} and {gap.second}"
+
+
+def _magnitude(gap: Estimate) -> tuple[float, float]:
+    """The interval of |gap|."""
+    return max(0.0, gap.low, -gap.high), max(-gap.low, gap.high)
