@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from evenscore.constraints import Constraint
 from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState, excess
@@ -189,7 +190,8 @@ class LinearScorer(FairScorer):
         settled, still, least = not len(aim), 0, min(3, len(aim))
         with progress("LinearScorer", rounds, verbose=self.verbose) as advance:
             for number in range(rounds):
-                weights = problem.minimise(weights, rule, state, self.max_inner_iter)
+                with threadpool_limits(1, user_api="blas"):  # products too small to share out
+                    weights = problem.minimise(weights, rule, state, self.max_inner_iter)
                 score = standardise(X @ weights, train.share).score
                 strict = objective.strict(score)
                 evaluation = objective.evaluate(score, partial(rule.respond, state))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -102,20 +102,21 @@ def train(
     state = _stack([_init(X.shape[1], settings, fit, adam) for fit in fits])
     l2 = jnp.asarray([fit.l2 for fit in fits])
     rules = [_Rules(checked, fit.strength, settings) for fit in fits]
-    advance = _compile(checked, settings, adam)
+    advance = _compile(_Gaps.of(checked), settings)
     for _ in range(0, settings.n_iter, settings.update_every):
         multipliers = jnp.asarray(np.stack([rule.multipliers for rule in rules]), jnp.float32)
         thresholds = jnp.asarray(np.stack([rule.thresholds for rule in rules]), jnp.float32)
         state = advance(state, rows, labels, chances, multipliers, thresholds, l2)
         scores = np.asarray(_scores(state, checked_rows), dtype=np.float64)
         layers = jax.tree.map(lambda a: np.asarray(a, dtype=np.float64), state.layers)
+        mean, variance = np.asarray(state.mean), np.asarray(state.variance)
         for number, rule in enumerate(rules):
             keep(
                 Update(
                     number,
                     jax.tree.map(lambda a, k=number: a[k], layers),
-                    float(state.mean[number]),
-                    float(state.variance[number]),
+                    float(mean[number]),
+                    float(variance[number]),
                     rule.multipliers.copy(),
                     scores[number],
                 )
@@ -183,45 +184,61 @@ def _scores(state: _State, X: Any) -> Any:
     def one(layers: Any, mean: Any, variance: Any) -> Any:
         return (forward(layers, X, jnp) - mean) / jnp.sqrt(variance + EPSILON)
 
-    return jax.vmap(one)(state.layers, state.mean, state.variance)
+    parts = state.layers, state.mean, state.variance
+    if len(state.mean) > 1:
+        return jax.vmap(one)(*parts)
+    return one(*jax.tree.map(lambda a: a[0], parts))[None]
 
 
-def _compile(objective: Objective, settings: PaperSettings, adam: Any) -> Any:
+@lru_cache(maxsize=16)
+def _compile(gaps: _Gaps, settings: PaperSettings) -> Any:
     """The iterations between two updates, for all fits, as one program."""
-    loss = partial(_loss, _Gaps.of(objective), settings.n_pairs)
+    adam = optax.adam(settings.learning_rate)
+    loss = partial(_loss, gaps)
 
     def iteration(
-        state: _State, X: Any, cell: Any, chances: Any, multipliers: Any, thresholds: Any, l2: Any
+        state: _State, batch: Any, uniform: Any, X: Any, cell: Any, *own: Any
     ) -> tuple[_State, None]:
-        key, for_batch, for_pairs = jax.random.split(state.key, 3)
-        if chances is None:
-            batch = jax.random.randint(for_batch, (settings.batch_size,), 0, len(cell))
-        else:
-            uniform = jax.random.uniform(for_batch, (settings.batch_size,))
-            batch = jnp.searchsorted(chances, uniform).clip(0, len(cell) - 1)
         gradient, output = jax.grad(loss, has_aux=True)(
-            state.layers, X[batch], cell[batch], for_pairs, multipliers, thresholds, l2
+            state.layers, X[batch], cell[batch], uniform, *own
         )
         updates, moments = adam.update(gradient, state.moments)
         layers = optax.apply_updates(state.layers, updates)
         mean = _MOMENTUM * state.mean + (1.0 - _MOMENTUM) * jnp.mean(output)
         variance = _MOMENTUM * state.variance + (1.0 - _MOMENTUM) * jnp.var(output)
-        return _State(layers, moments, mean, variance, key), None
+        return _State(layers, moments, mean, variance, state.key), None
 
-    def one(
-        state: _State, X: Any, cell: Any, chances: Any, multipliers: Any, thresholds: Any, l2: Any
-    ) -> Any:
-        def body(state: _State, _: None) -> tuple[_State, None]:
-            return iteration(state, X, cell, chances, multipliers, thresholds, l2)
+    def one(state: _State, X: Any, cell: Any, chances: Any, *own: Any) -> Any:
+        # All that chance decides between two updates is drawn at once, which is faster.
+        key, for_batches, for_pairs = jax.random.split(state.key, 3)
+        size = (settings.update_every, settings.batch_size)
+        if chances is None:
+            batches = jax.random.randint(for_batches, size, 0, len(cell))
+        else:
+            drawn = jnp.searchsorted(chances, jax.random.uniform(for_batches, size))
+            batches = drawn.clip(0, len(cell) - 1)
+        uniform = jax.random.uniform(for_pairs, (settings.update_every, 4, settings.n_pairs))
 
-        return jax.lax.scan(body, state, length=settings.update_every)[0]
+        def body(state: _State, drawn: Any) -> tuple[_State, None]:
+            return iteration(state, *drawn, X, cell, *own)
 
-    return jax.jit(jax.vmap(one, in_axes=(0, None, None, None, 0, 0, 0)))
+        return jax.lax.scan(body, state._replace(key=key), (batches, uniform))[0]
+
+    many = jax.vmap(one, in_axes=(0, None, None, None, 0, 0, 0))
+
+    def advance(state: _State, X: Any, cell: Any, chances: Any, *own: Any) -> Any:
+        if len(state.mean) > 1:
+            return many(state, X, cell, chances, *own)
+        # A single fit is faster without the axis of fits.
+        alone, *own = jax.tree.map(lambda a: a[0], (state, *own))
+        return jax.tree.map(lambda a: a[None], one(alone, X, cell, chances, *own))
+
+    return jax.jit(advance)
 
 
 @dataclass(frozen=True, eq=False)
 class _Gaps:
-    """The gaps as the compiled loss needs them."""
+    """The gaps as the compiled loss needs them; equal ones share a compiled program."""
 
     n_cells: int
     coefficients: Any  # (A, cells, cells) of the AUC gaps
@@ -240,6 +257,16 @@ class _Gaps:
         upper = np.triu(coefficients - coefficients.transpose(0, 2, 1), 1)
         return cls(objective.n_cells, upper, auc, roc, terms.first[roc], terms.second[roc])
 
+    def _key(self) -> tuple[Any, ...]:
+        parts = self.coefficients, self.auc, self.roc, self.first, self.second
+        return self.n_cells, *(part.tobytes() for part in parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Gaps) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
     @property
     def within_classes(self) -> bool:
         """Whether pairs of the same class count."""
@@ -250,22 +277,20 @@ class _Gaps:
 
 
 def _loss(
-    gaps: _Gaps, n_pairs: int, layers: Any, X: Any, cell: Any, key: Any, multipliers: Any,
-    thresholds: Any, l2: Any,
+    gaps: _Gaps, layers: Any, X: Any, cell: Any, uniform: Any, multipliers: Any, thresholds: Any,
+    l2: Any,
 ) -> Any:  # fmt: skip
     """1 − AUC + Σ m · gap + ½ l2 ‖W‖², on a batch; also the network's output."""
     output = forward(layers, X, jnp)
     score = (output - jnp.mean(output)) / jnp.sqrt(jnp.var(output) + EPSILON)
     positive = cell >= gaps.n_cells // 2
-    one, two, three, four = jax.random.split(key, 4)
-    low, high = (_draw(k, n_pairs, m) for k, m in ((one, ~positive), (two, positive)))
+    low, high = (_choose(u, m) for u, m in zip(uniform[:2], (~positive, positive), strict=True))
     auc = incomplete_auc(score[low], score[high], 1.0, _PAIR_BANDWIDTH, jnp)
     both = jnp.any(positive) & jnp.any(~positive)
     loss = jnp.where(both, 1.0 - auc, 0.0)
     if len(gaps.auc):
         if gaps.within_classes:
-            size = len(cell)
-            more = [jax.random.randint(k, (n_pairs,), 0, size) for k in (three, four)]
+            more = jnp.floor(uniform[2:] * len(cell)).astype(jnp.int32)
             low, high = jnp.concatenate([low, more[0]]), jnp.concatenate([high, more[1]])
         cells = jnp.arange(gaps.n_cells)
         from_cell, to_cell = (cell[side][:, None] == cells for side in (low, high))
@@ -283,8 +308,8 @@ def _loss(
     return loss + 0.5 * l2 * square, output
 
 
-def _draw(key: Any, size: int, mask: Any) -> Any:
-    """Positions drawn with replacement among those of a mask."""
+def _choose(uniform: Any, mask: Any) -> Any:
+    """Positions among those of a mask, with replacement, as uniform numbers have it."""
     cumulative = jnp.cumsum(mask)
-    uniform = jax.random.uniform(key, (size,)) * cumulative[-1]
-    return jnp.searchsorted(cumulative, jnp.floor(uniform), side="right").clip(0, len(mask) - 1)
+    rank = jnp.floor(uniform * cumulative[-1])
+    return jnp.searchsorted(cumulative, rank, side="right").clip(0, len(mask) - 1)
