@@ -424,3 +424,16 @@ def test_an_order_of_categories_is_refused():
         categorical_features=[0],
         monotone_constraints=[1, 0, 0],
     )
+
+
+def test_a_cell_too_small_to_be_held_out_has_no_say():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((600, 3)), rng.integers(0, 2, 600)
+    X[:, 0] += y
+    group = np.where(np.arange(600) % 2, "a", "b").astype(object)
+    group[np.flatnonzero(y == 1)[0]] = group[np.flatnonzero(y == 0)[0]] = "rare"
+    scorer = BoostedScorer("bnsp", n_estimators=60, validation_fraction=0.2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        scorer.fit(X, y, sensitive_features=group)
+    assert scorer.n_iter_ > 20  # beyond the rounds of the likelihood

@@ -16,11 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from evenscore.constraints import AucConstraint, Constraint, as_constraints
+from evenscore.constraints import Constraint, as_constraints
 from evenscore.distributions import Distribution
-from evenscore.inference.estimate import Estimate
-from evenscore.inference.rates import roc_gap_estimates
-from evenscore.inference.variance import gap_estimates
+from evenscore.inference.gaps import constraint_estimates
 from evenscore.labels import label_text
 from evenscore.learning.multipliers import excess
 from evenscore.learning.objective import Objective, Strict
@@ -345,6 +343,10 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         noise = _GUARD_ERRORS * objective.standard_errors()
         return np.where(objective.terms.asked, aim, aim + noise)
 
+    def _l2(self, train: TrainingSet, told: float | None) -> float:
+        """Weight of ½‖w‖²: as told, or 4d/n, more where data are few."""
+        return 4.0 * train.X.shape[1] / train.n_observations if told is None else told
+
     # ------------------------------------------------------------------ diagnosis
 
     def _diagnose(
@@ -353,7 +355,9 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.gaps_ = {}
         for name, part in (("train", train), ("validation", held_out)):
             if part is not None:
-                self.gaps_[name] = _estimates(part.grouped(self._raw_score(part.X)), constraints)
+                self.gaps_[name] = constraint_estimates(
+                    part.grouped(self._raw_score(part.X)), constraints
+                )
         objective = train.objective(constraints)
         gaps = np.array([gap.value for gap in self.gaps_["train"]])
         tolerance = self._tolerances(objective)
@@ -439,17 +443,6 @@ def _cut(raw: Floats, data: TrainingSet) -> float:
     above = 1.0 - scores.cumulative / scores.total
     k = int(np.argmin(np.abs(above[:-1] - prevalence))) if len(scores) > 1 else 0
     return float(scores.values[k : k + 2].mean())
-
-
-def _estimates(scores: GroupedScores, constraints: tuple[Constraint, ...]) -> list[Estimate]:
-    """Every gap of every constraint with its interval, in the constraints' order."""
-    found: list[Estimate] = []
-    for constraint in constraints:
-        if isinstance(constraint, AucConstraint):
-            found += gap_estimates(scores, constraint)
-        else:
-            found += roc_gap_estimates(scores, constraint)
-    return found
 
 
 def _gap_names(constraints: tuple[Constraint, ...], groups: tuple[Hashable, ...]) -> list[str]:

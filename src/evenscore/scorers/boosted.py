@@ -481,9 +481,10 @@ class _Choice:
             held = self._held_out_scores(booster, n_trees)
             checked = self.objective.strict(held)
             left = np.abs(excess(checked.gaps, self.tolerance))
-            merit = checked.auc - worst - (float(left.mean()) if len(left) else 0.0)
+            total = float(np.nansum(left))  # a cell too small to be held out has no say
+            merit = checked.auc - worst - total / max(1, len(left))
             if self.strength is not None:
-                merit = checked.auc - self.strength * float(left.sum())
+                merit = checked.auc - self.strength * total
         elif self.strength is not None:
             merit = float(n_trees)
         if (n_trees >= self.first and merit >= self.best) or not self.n_trees:

@@ -25,7 +25,7 @@ from evenscore.learning.standard import Standardised, standardise
 from evenscore.scorers.base import TrainingSet
 from evenscore.scorers.network import Layers, forward, hidden_layers
 
-__all__ = ["Iterate", "Settings", "train"]
+__all__ = ["Iterate", "Settings", "n_updates", "train"]
 
 Floats = NDArray[np.float64]
 
@@ -60,6 +60,15 @@ class Iterate:
     multipliers: Floats
 
 
+def _n_rounds(n_iter: int) -> int:
+    return max(1, round(n_iter / _STEPS))
+
+
+def n_updates(n_iter: int) -> int:
+    """How many iterates `train` hands out: every few rounds, and the last."""
+    return -(-_n_rounds(n_iter) // _ROUNDS) + 1
+
+
 def train(
     X: Floats,
     data: TrainingSet,
@@ -80,7 +89,7 @@ def train(
     centred = data.share * (data.positive - data.share @ data.positive)
     params = _to_device((X.T @ centred, hidden_layers([d, *settings.hidden], rng)))
     moments = _ADAM.init(params)
-    rounds = max(1, round(settings.n_iter / _STEPS))
+    rounds = _n_rounds(settings.n_iter)
     for number in range(rounds + 1):
         raw = np.asarray(_score(params, sampled), dtype=np.float64)
         standard = standardise(raw, sample.share)

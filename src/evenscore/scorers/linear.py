@@ -131,7 +131,7 @@ class LinearScorer(FairScorer):
     ) -> None:
         features = FeatureScaling.fit(train.X, train.share, compress=self.compress)
         X = features.transform(train.X)
-        l2 = 4.0 * X.shape[1] / train.n_observations if self.l2 is None else self.l2
+        l2 = self._l2(train, self.l2)
         start = X.T @ (train.share * (train.positive - train.share @ train.positive))
         state = None
         if len(train) > 2 * _FIRST_ROWS:

@@ -220,7 +220,7 @@ class NeuralScorer(FairScorer):
         from evenscore.scorers import complete_training
 
         self.features_ = FeatureScaling.fit(train.X, train.share, compress=self.compress)
-        l2 = 4.0 * train.X.shape[1] / train.n_observations if self.l2 is None else self.l2
+        l2 = self._l2(train, self.l2)
         settings = complete_training.Settings(
             hidden=(64, 64) if self.hidden is None else tuple(self.hidden),
             learning_rate=3e-3 if self.learning_rate is None else self.learning_rate,
@@ -256,7 +256,7 @@ class NeuralScorer(FairScorer):
         prepared = None if held_out is None else self._prepare(held_out.X)
         tolerance = self._tolerances(train.objective(constraints))
         best = _Best(None, -np.inf, np.inf)
-        updates = settings.n_iter // 40 + 1
+        updates = complete_training.n_updates(settings.n_iter)
 
         with progress("NeuralScorer", updates, verbose=self.verbose) as advance:
 

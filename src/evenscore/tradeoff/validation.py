@@ -18,11 +18,11 @@ from sklearn.utils.validation import _num_samples
 from threadpoolctl import threadpool_limits
 
 from evenscore.columns import check_lengths, to_array, to_numbers
-from evenscore.constraints import AucConstraint, Constraint, as_constraints
+from evenscore.constraints import Constraint, as_constraints
 from evenscore.distributions import check_weights
-from evenscore.inference.estimate import Estimate, check_count, check_level
-from evenscore.inference.rates import roc_gap_estimates
-from evenscore.inference.variance import auc_estimates, gap_estimates
+from evenscore.inference.estimate import check_count, check_level
+from evenscore.inference.gaps import constraint_estimates
+from evenscore.inference.variance import auc_estimates
 from evenscore.labels import label_text
 from evenscore.learning.standard import standardise
 from evenscore.scorers.base import TrainingSet, _seed
@@ -116,12 +116,7 @@ def tradeoff_path(
     for value in values:
         grouped = data.grouped(scores[value])
         auc, _ = auc_estimates(grouped, confidence_level=confidence_level)
-        gaps: list[Estimate] = []
-        for constraint in constraints:
-            if isinstance(constraint, AucConstraint):
-                gaps += gap_estimates(grouped, constraint, confidence_level=confidence_level)
-            else:
-                gaps += roc_gap_estimates(grouped, constraint, confidence_level=confidence_level)
+        gaps = constraint_estimates(grouped, constraints, confidence_level=confidence_level)
         points.append(TradeoffPoint(parameter, value, auc, tuple(gaps), converged[value]))
     smallest = min(_cells(data).items(), key=lambda cell: cell[1])
     return TradeoffPath(scorer, tuple(points), X, y, sensitive_features, sample_weight, smallest)
@@ -223,7 +218,7 @@ def _folds(data: TrainingSet, cv: int, rng: np.random.Generator) -> NDArray[np.i
 
 def _balanced(data: TrainingSet, tested: NDArray[np.bool_]) -> Floats:
     """Weights of the rows of a fold that give every cell its share of all the data."""
-    cell = data.codes + len(data.groups) * data.positive
+    cell = data.cell
     ratio = np.bincount(cell, data.share) / np.bincount(cell[tested], data.share[tested])
     return np.asarray(data.share[tested] * ratio[cell[tested]])
 
