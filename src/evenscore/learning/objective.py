@@ -190,14 +190,24 @@ def cuts(smooth: SmoothCells, first: Ints, second: Ints, rates: Floats) -> Cuts:
         mean = 0.5 * (smooth.below[first, middle] + smooth.below[second, middle])
         over = mean >= 1.0 - rates
         low, high = np.where(over, low, middle), np.where(over, middle, high)
-    at: Floats = np.asarray(grid.start + grid.step * low, dtype=np.float64)
-    for _ in range(4):
-        placed = grid.place(at)
-        mean = 0.5 * sum(grid.read_at(smooth.below, cell, placed) for cell in (first, second))
-        slope = 0.5 * sum(grid.read_at(smooth.density, cell, placed) for cell in (first, second))
-        step = (mean - (1.0 - rates)) / np.maximum(slope, 1e-12)
+    both = np.concatenate([first, second])
+
+    def read(position: Floats) -> tuple[Floats, Floats]:
+        """Smoothed distribution functions and densities, (2 × cuts), at a position each."""
+        placed = grid.place(np.tile(position, 2))
+        below, density = (
+            grid.read_at(part, both, placed).reshape(2, -1)
+            for part in (smooth.below, smooth.density)
+        )
+        return below, density
+
+    ends = [0.5 * (smooth.below[first, k] + smooth.below[second, k]) for k in (low, high)]
+    part = np.clip((1.0 - rates - ends[0]) / np.maximum(ends[1] - ends[0], 1e-300), 0.0, 1.0)
+    at: Floats = np.asarray(grid.start + grid.step * (low + part), dtype=np.float64)
+    for _ in range(2):
+        below, density = read(at)
+        step = (below.mean(axis=0) - (1.0 - rates)) / np.maximum(density.mean(axis=0), 1e-12)
         at = at - np.clip(step, -grid.step, grid.step)
-    placed = grid.place(at)
-    below = [grid.read_at(smooth.below, cell, placed) for cell in (first, second)]
-    one, two = (grid.read_at(smooth.density, cell, placed) for cell in (first, second))
+    below, density = read(at)
+    one, two = density
     return Cuts(first, second, at, (one, two), below[0] - below[1])

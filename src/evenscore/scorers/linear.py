@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 _BEYOND = 10.0  # what a gap beyond the tolerance costs, in AUC, when solutions are compared
 _PATIENCE = 5  # updates without a better penalised AUC, after which a fit is done
 _FIRST_ROWS = 8192  # with many more rows, so many are solved first and all start from there
+_FIRST_UPDATES = 6  # of the multipliers, on those
 
 
 class LinearScorer(FairScorer):
@@ -60,7 +61,7 @@ class LinearScorer(FairScorer):
         Of the logistic function that replaces the step, in standard deviations of the score.
     max_iter : int, default 20
         Updates of the multipliers.
-    max_inner_iter : int, default 60
+    max_inner_iter : int, default 40
         Iterations of L-BFGS between two updates.
     validation_fraction : float, default 0
         Share of the rows kept aside, on which `gaps_["validation"]` is measured.
@@ -99,7 +100,7 @@ class LinearScorer(FairScorer):
         compress: bool = True,
         bandwidth: float = 0.2,
         max_iter: int = 20,
-        max_inner_iter: int = 60,
+        max_inner_iter: int = 40,
         validation_fraction: float = 0.0,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -136,13 +137,14 @@ class LinearScorer(FairScorer):
         state = None
         if len(train) > 2 * _FIRST_ROWS:
             some, part = train.thinned(_FIRST_ROWS)
-            first = self._solve(X[some], part, constraints, l2, start)
+            rounds = min(_FIRST_UPDATES, self.max_iter)
+            first = self._solve(X[some], part, constraints, l2, start, rounds)
             start, state = first.weights, first.state
             self.history_ = History()
-        solution = self._solve(X, train, constraints, l2, start, state)
+        solution = self._solve(X, train, constraints, l2, start, self.max_iter, state)
         if solution.merit[1] < 0.5:  # a local optimum: a constant score would be better
             history, self.history_ = self.history_, History()
-            other = self._solve(X, train, constraints, l2, -solution.weights)
+            other = self._solve(X, train, constraints, l2, -solution.weights, self.max_iter)
             if other.merit > solution.merit:
                 solution = other
             else:
@@ -169,6 +171,7 @@ class LinearScorer(FairScorer):
         constraints: tuple[Constraint, ...],
         l2: float,
         start: Floats,
+        max_iter: int,
         state: MultiplierState | None = None,
     ) -> _Solution:
         """The method of multipliers: minimise, look at the strict gaps, move the multipliers."""
@@ -185,7 +188,7 @@ class LinearScorer(FairScorer):
         problem = _Problem(X, train.share, objective, l2)
         weights = start
         best: _Solution | None = None
-        rounds = self.max_iter if len(aim) else 1
+        rounds = max_iter if len(aim) else 1
         asked = objective.terms.asked
         settled, still, least = not len(aim), 0, min(3, len(aim))
         with progress("LinearScorer", rounds, verbose=self.verbose) as advance:
