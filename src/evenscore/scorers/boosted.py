@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,33 +13,28 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evenscore.constraints import Constraint
-from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState, excess
-from evenscore.learning.objective import Evaluation, Objective, Strict
-from evenscore.learning.standard import standardise
-from evenscore.learning.surrogates import logistic
+from evenscore.learning.multipliers import AugmentedLagrangian
+from evenscore.scorers import boosting
 from evenscore.scorers.base import ConstraintLike, FairScorer, TrainingSet, _seed
+from evenscore.scorers.linear_start import LinearStart
 from evenscore.scorers.progress import progress
 
 __all__ = ["BoostedScorer"]
 
 Floats = NDArray[np.float64]
 
-_START = 0.3  # share of the rounds that maximise the likelihood, before any constraint
-_EVERY = 5  # rounds between two updates of the multipliers
-_LEAST = 0.5  # curvature of a row at which the objective is flat, times the bandwidth
 _PENALTY = 16.0  # of the augmented Lagrangian
 _GAIN, _MOST = 0.2, 0.4  # of an update, were there 200 rounds; with fewer it is larger
-_LAST = 0.1  # learning rate of the last rounds, relative to the first
 _SHARES = ("bagging_fraction", "feature_fraction", "feature_fraction_bynode")
-_SETTLED = 0.6  # share of the updates after which an iterate may be the one kept
 
 
 class BoostedScorer(FairScorer):
     """A fair score that is a sum of trees, grown by LightGBM.
 
-    The first rounds maximise the likelihood; the others follow the gradient of the AUC and of the
-    gaps, while the multipliers follow the strict gaps, those an audit computes. All pairs count.
-    Missing values (NaN) and sparse features are taken as LightGBM takes them.
+    Trees are added to a logistic regression. The first maximise the likelihood; the others follow
+    the gradient of the AUC and of the gaps, while the multipliers follow the strict gaps, those an
+    audit computes. All pairs count. Missing values (NaN) and sparse features are taken as LightGBM
+    takes them; to the regression a missing value is the feature's mean.
 
     Parameters
     ----------
@@ -51,11 +44,15 @@ class BoostedScorer(FairScorer):
         The gap each constraint may leave, unless it has a tolerance of its own.
     strength : float
         Instead of a tolerance: the penalty λ of the objective AUC − λ Σ |gap|.
-    margin : float, default 0.5
+    margin : float, default 1
         The share of the tolerance left to new data: training aims at (1 − margin) · tolerance.
+        Trees fit their training rows too well to aim at more than zero.
     guards : bool, default True
         With a tolerance, constrain the rates around those of a ROC constraint too, so that gaps do
         not return on new data; two standard errors more than the tolerance are left there.
+    linear_start : bool, default True
+        Start from a logistic regression on the features without monotone constraint that are not
+        categorical; few data gain most. Without, from a constant.
     n_estimators : int, default 200
         Rounds, one tree each.
     learning_rate : float, default 0.15
@@ -98,6 +95,8 @@ class BoostedScorer(FairScorer):
         The trees, in LightGBM's text format.
     n_iter_ : int
         Trees kept.
+    linear_
+        What the trees are added to, or None.
 
     Examples
     --------
@@ -118,8 +117,9 @@ class BoostedScorer(FairScorer):
         *,
         tolerance: float | None = None,
         strength: float | None = None,
-        margin: float = 0.5,
+        margin: float = 1.0,
         guards: bool = True,
+        linear_start: bool = True,
         n_estimators: int = 200,
         learning_rate: float = 0.15,
         num_leaves: int | None = None,
@@ -142,6 +142,7 @@ class BoostedScorer(FairScorer):
         self.strength = strength
         self.margin = margin
         self.guards = guards
+        self.linear_start = linear_start
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.num_leaves = num_leaves
@@ -184,8 +185,18 @@ class BoostedScorer(FairScorer):
 
         categorical = self._categorical(train.X)
         options = self._options(len(train), categorical)
+        varied = not boosting.constant(train.X)
+        self.linear_ = None
+        if self.linear_start and varied:
+            left_out = {*categorical, *np.flatnonzero(self._signs()).tolist()}
+            self.linear_ = LinearStart.fit(train, sorted(left_out))
+        start = np.zeros(len(train)) if self.linear_ is None else self.linear_.score(train.X)
         rows = lightgbm.Dataset(
-            _matrix(train.X), categorical_feature=categorical, params=options, free_raw_data=True
+            boosting.matrix(train.X),
+            categorical_feature=categorical,
+            params=options,
+            init_score=start,
+            free_raw_data=True,
         )
         booster = lightgbm.Booster(options, rows)
         guards = self.guards and self.strength is None
@@ -196,12 +207,12 @@ class BoostedScorer(FairScorer):
             growth=1.0,
             gain=min(_MOST, _GAIN * max(1.0, 200.0 / self.n_estimators)),
         )
-        gradient = _Gradient(
+        gradient = boosting.Gradient(
             train, objective, rule, self._aims(objective, self.margin), int(self.n_estimators)
         )
         choice = self._choice(train, held_out, constraints)
         with progress("BoostedScorer", int(self.n_estimators), verbose=self.verbose) as advance:
-            told, varied = "", not _constant(train.X)
+            told = ""
             chance = any(options[name] < 1.0 for name in _SHARES)
             while varied and gradient.round < self.n_estimators:
                 n_trees = booster.current_iteration()
@@ -211,7 +222,7 @@ class BoostedScorer(FairScorer):
                 advance(told)
                 if finished and not chance:
                     break
-        gradient.look(_training_scores(booster) if varied else np.zeros(len(train)))
+        gradient.look(boosting.training_scores(booster) if varied else start)
         assert gradient.seen is not None
         choice(booster, booster.current_iteration(), gradient.seen)
         if gradient.seen.constant:
@@ -226,19 +237,23 @@ class BoostedScorer(FairScorer):
 
     def _choice(
         self, train: TrainingSet, held_out: TrainingSet | None, constraints: tuple[Constraint, ...]
-    ) -> _Choice:
+    ) -> boosting.Choice:
         """What is asked when the strict gaps have been looked at: are these trees the best?"""
         tolerance = self._tolerances(train.objective(constraints))
-        share = _START if held_out is not None else _START + (1.0 - _START) * _SETTLED
-        return _Choice(
+        share = boosting.START
+        if held_out is None:
+            share += (1.0 - boosting.START) * boosting.SETTLED
+        return boosting.Choice(
             tolerance,
             self.strength,
             share * self.n_estimators,
             lambda seen: self.history_.add(seen.evaluation.value, *seen.asked(len(tolerance))),
-            held_out,
-            None if held_out is None else held_out.objective(constraints),
-            self._threads,
+            None if held_out is None else self._held_out(held_out, constraints),
         )
+
+    def _held_out(self, rows: TrainingSet, constraints: tuple[Constraint, ...]) -> boosting.HeldOut:
+        start = np.zeros(len(rows)) if self.linear_ is None else self.linear_.score(rows.X)
+        return boosting.HeldOut(rows, rows.objective(constraints), self._threads, start)
 
     def _options(self, n: int, categorical: list[int]) -> dict[str, Any]:
         """Parameters of LightGBM for n rows: the fewer there are, the simpler and more random."""
@@ -347,162 +362,5 @@ class BoostedScorer(FairScorer):
     # ------------------------------------------------------------------ scoring
 
     def _raw_score(self, X: Any) -> Floats:
-        return _predict(_booster(self.model_), X, self._threads)
-
-
-@lru_cache(maxsize=8)
-def _booster(model: str) -> Any:
-    """The trees of a text, so that a scorer holds (and saves) nothing but the text."""
-    import lightgbm
-
-    return lightgbm.Booster(model_str=model)
-
-
-def _constant(X: Any) -> bool:
-    """Whether no feature varies, which LightGBM refuses to look at."""
-    if sparse.issparse(X):
-        return bool(np.all(X.max(axis=0).toarray() == X.min(axis=0).toarray()))
-    return all(
-        np.array_equal(X[:, k], np.full(len(X), X[0, k]), equal_nan=True) for k in range(X.shape[1])
-    )
-
-
-def _matrix(X: Any) -> Any:
-    return sparse.csr_matrix(X) if sparse.issparse(X) else X
-
-
-def _training_scores(booster: Any) -> Floats:
-    """The scores that a booster keeps of its training rows, handed out to metrics only."""
-    kept: list[Floats] = []
-
-    def look(raw: Floats, _: Any) -> tuple[str, float, bool]:
-        kept.append(np.array(raw, dtype=np.float64))
-        return "look", 0.0, True
-
-    booster.eval_train(feval=look)
-    return kept[0]
-
-
-def _predict(booster: Any, X: Any, threads: int, **options: Any) -> Floats:
-    raw = booster.predict(_matrix(X), raw_score=True, num_threads=threads, **options)
-    return np.asarray(raw, dtype=np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """Scores whose strict gaps have been looked at, and the multipliers after that."""
-
-    evaluation: Evaluation
-    strict: Strict
-    multipliers: Floats
-    constant: bool
-
-    def asked(self, n: int) -> tuple[Strict, Floats]:
-        """AUC, gaps and multipliers without those of the guards, which come last."""
-        return Strict(self.strict.auc, self.strict.gaps[:n]), self.multipliers[:n]
-
-
-@dataclass(eq=False)
-class _Gradient:
-    """Gradient and curvature of every row, called by LightGBM with the scores of a round.
-
-    Rows weigh one on average. The first rounds are those of the likelihood: while all scores are
-    alike a gap means nothing. Then comes the gradient of the objective at the standardised scores,
-    with a curvature of (½ · share in its class + |gradient|) / bandwidth, so that the step of a row
-    on its own is less than a bandwidth, whatever the multipliers. Both shrink as rounds go by.
-    """
-
-    train: TrainingSet
-    objective: Objective
-    rule: AugmentedLagrangian
-    aim: Floats
-    rounds: int
-    round: int = 0
-    seen: _Seen | None = None
-    state: MultiplierState = field(init=False)
-
-    def __post_init__(self) -> None:
-        train = self.train
-        self.state = self.rule.init(self.aim)
-        self.start = round(_START * self.rounds)
-        self.weight = train.share * len(train)
-        prevalence = float(train.share[train.positive].sum())
-        self.log_odds = float(np.log(prevalence / (1.0 - prevalence)))
-        self.least = _LEAST * self.weight / np.where(train.positive, prevalence, 1.0 - prevalence)
-
-    def __call__(self, raw: Floats, _: Any) -> tuple[Floats, Floats]:
-        number, self.round, self.seen = self.round, self.round + 1, None
-        if number < self.start:
-            chance = logistic(raw + self.log_odds)
-            return self.weight * (chance - self.train.positive), self.weight * chance * (1 - chance)
-        evaluation = self.look(raw, number % _EVERY == 0)
-        done = (number - self.start) / (self.rounds - self.start)
-        n, scale = len(raw), self.standard.scale
-        gradient = n * self.standard.pull_back(evaluation.gradient)
-        curvature = self.least + n * np.abs(evaluation.gradient)
-        fall = _LAST + (1.0 - _LAST) * 0.5 * (1.0 + np.cos(np.pi * done))
-        return fall * gradient, curvature / (self.objective.bandwidth * scale**2)
-
-    def look(self, raw: Floats, closely: bool = True) -> Evaluation:
-        """Evaluate the objective; closely: look at the strict gaps and move the multipliers."""
-        self.standard = standardise(raw, self.train.share)
-        score = self.standard.score
-        evaluation = self.objective.evaluate(score, partial(self.rule.respond, self.state))
-        if closely:
-            strict = self.objective.strict(score)
-            self.state = self.rule.update(self.state, strict.gaps, evaluation.gaps)
-            self.seen = _Seen(evaluation, strict, self.state.multipliers, np.ptp(raw) == 0.0)
-        return evaluation
-
-
-@dataclass(eq=False)
-class _Choice:
-    """Which number of trees is the best, by the training rows or by rows held out."""
-
-    tolerance: Floats
-    strength: float | None
-    first: float
-    keep: Callable[[_Seen], None]
-    held_out: TrainingSet | None
-    objective: Objective | None
-    threads: int
-    n_trees: int = 0
-    best: float = -np.inf
-    scored: int = 0
-
-    def __call__(self, booster: Any, n_trees: int, seen: _Seen) -> str:
-        """Look at the first trees of a booster; says how things stand."""
-        self.keep(seen)
-        strict, _ = seen.asked(len(self.tolerance))
-        beyond = np.abs(excess(strict.gaps, self.tolerance))
-        worst = float(np.max(beyond, initial=0.0))
-        merit = strict.auc - worst - float(beyond.sum())
-        if self.held_out is not None and self.objective is not None:
-            held = self._held_out_scores(booster, n_trees)
-            checked = self.objective.strict(held)
-            left = np.abs(excess(checked.gaps, self.tolerance))
-            total = float(np.nansum(left))  # a cell too small to be held out has no say
-            merit = checked.auc - worst - total / max(1, len(left))
-            if self.strength is not None:
-                merit = checked.auc - self.strength * total
-        elif self.strength is not None:
-            merit = float(n_trees)
-        if (n_trees >= self.first and merit >= self.best) or not self.n_trees:
-            self.best, self.n_trees = merit, n_trees
-        return f"AUC {strict.auc:.4f}, worst gap beyond its tolerance {worst:.4f}"
-
-    def _held_out_scores(self, booster: Any, n_trees: int) -> Floats:
-        """Scores of the rows held out: those of before, and what the trees since then add."""
-        assert self.held_out is not None
-        if not self.scored:
-            self.score = np.zeros(len(self.held_out))
-        if n_trees > self.scored:
-            self.score = self.score + _predict(
-                booster,
-                self.held_out.X,
-                self.threads,
-                start_iteration=self.scored,
-                num_iteration=n_trees - self.scored,
-            )
-            self.scored = n_trees
-        return self.score
+        trees = boosting.predict(boosting.load(self.model_), X, self._threads)
+        return trees if self.linear_ is None else trees + self.linear_.score(X)
