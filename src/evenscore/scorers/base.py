@@ -343,6 +343,10 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         noise = _GUARD_ERRORS * objective.standard_errors()
         return np.where(objective.terms.asked, aim, aim + noise)
 
+    def _shared(self, penalty: float) -> float:
+        """A penalty for two groups, shared out among the pairs that a group is compared in."""
+        return penalty / max(1, len(self.groups_) - 1)
+
     def _l2(self, train: TrainingSet, told: float | None) -> float:
         """Weight of ½‖w‖²: as told, or 4d/n, more where data are few."""
         return 4.0 * train.X.shape[1] / train.n_observations if told is None else told

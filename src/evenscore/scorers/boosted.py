@@ -203,7 +203,7 @@ class BoostedScorer(FairScorer):
         objective = train.objective(constraints, bandwidth=self.bandwidth, guards=guards)
         rule = AugmentedLagrangian(
             strength=np.inf if self.strength is None else self.strength,
-            penalty=_PENALTY,
+            penalty=self._shared(_PENALTY),
             growth=1.0,
             gain=min(_MOST, _GAIN * max(1.0, 200.0 / self.n_estimators)),
         )

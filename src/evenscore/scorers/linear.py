@@ -26,6 +26,7 @@ __all__ = ["LinearScorer"]
 Floats = NDArray[np.float64]
 
 _BEYOND = 10.0  # what a gap beyond the tolerance costs, in AUC, when solutions are compared
+_PENALTY, _MOST = 4.0, 16.0  # of the augmented Lagrangian, at first and in the end
 _PATIENCE = 5  # updates without a better penalised AUC, after which a fit is done
 _FIRST_ROWS = 8192  # with many more rows, so many are solved first and all start from there
 _FIRST_UPDATES = 6  # of the multipliers, on those
@@ -179,7 +180,11 @@ class LinearScorer(FairScorer):
             constraints, bandwidth=self.bandwidth, guards=self.guards and self.strength is None
         )
         aim = self._aims(objective, self.margin)
-        rule = AugmentedLagrangian(strength=np.inf if self.strength is None else self.strength)
+        rule = AugmentedLagrangian(
+            strength=np.inf if self.strength is None else self.strength,
+            penalty=self._shared(_PENALTY),
+            max_penalty=self._shared(_MOST),
+        )
         state = rule.init(aim) if state is None else replace(state, tolerance=aim)
         tolerance = self._tolerances(objective)
         spare = 0.5 * (tolerance - aim)

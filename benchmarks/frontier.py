@@ -1,0 +1,168 @@
+"""How well scores rank, and how fair they are, when fairness is asked for: every scorer at once.
+
+Test sets of the paper's sizes, mean over stratified splits, default parameters, the same for every
+data set. First the ROC constraint (both classes at 1/8 and 1/4, tolerance 0.02), beside LightGBM
+without constraint and the published rows; then the paper's AUC constraint of each data set. The
+floor of a gap is its mean size after shuffling the groups within each class of the test set.
+
+    python benchmarks/frontier.py                       # 10 splits
+    python benchmarks/frontier.py --data german --splits 3 --scorers boosted
+    python benchmarks/frontier.py --cells               # Adult by race and sex: ten groups
+    python benchmarks/frontier.py --time                # a fit beside plain LightGBM
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from learning import LOADERS, PAPER_GAP, PUBLISHED, ROC, SCORERS, one_fit
+from lightgbm import LGBMClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedShuffleSplit
+
+import evenscore as es
+from evenscore.constraints import as_constraints
+from evenscore.learning import Objective
+
+
+class PlainLightGBM(LGBMClassifier):
+    """LightGBM's defaults, but for a learning rate of 0.05: nobody asks for fairness."""
+
+    def __init__(self, constraints=(), *, random_state=None):
+        super().__init__(learning_rate=0.05, random_state=random_state, verbose=-1)
+
+    def fit(self, X, y, sensitive_features=None):
+        return super().fit(X, y)
+
+    def decision_function(self, X):
+        return self.predict(X, raw_score=True)
+
+
+def row(label: str, fits: list) -> None:
+    auc, gap, floor, seconds = (np.mean(part, axis=0) for part in zip(*fits, strict=True))
+    error = np.std([fit[0] for fit in fits], ddof=1) / np.sqrt(len(fits)) if len(fits) > 1 else 0.0
+    gaps = "  ".join(f"{g:.3f} ({f:.3f})" for g, f in zip(gap, floor, strict=True))
+    print(
+        f"  {label:22s} AUC {auc:.4f} ± {error:.4f}  |gap| (floor) {gaps}  "
+        f"worst above floor {np.max(gap - floor):+.3f}  {seconds:.1f} s",
+        flush=True,
+    )
+
+
+def published(name: str, kind: str) -> None:
+    auc, gap, *rates = PUBLISHED[name, kind]
+    told = "  ".join(f"{g:.2f}" for g in ([gap] if kind == "auc" else rates))
+    print(f"  {'published, ' + kind:22s} AUC {auc:.2f}  |gap| {told}", flush=True)
+
+
+def table(names, scorers, splits: int) -> None:
+    for name in names:
+        data = LOADERS[name]()
+        for constraint, kind in ((ROC, "roc"), (PAPER_GAP[name], "auc")):
+            told = constraint if kind == "auc" else "ROC at 1/8, 1/4 (negatives, positives)"
+            print(f"{name}, {told}, {splits} splits", flush=True)
+            row("LightGBM", [one_fit(PlainLightGBM, data, s, constraint) for s in range(splits)])
+            for label in scorers:
+                if kind == "auc":  # what the constraint costs is judged beside the same scorer
+                    free = [
+                        one_fit(SCORERS[label], data, s, None, checked=constraint)
+                        for s in range(splits)
+                    ]
+                    row(f"{label}, no constraint", free)
+                row(label, [one_fit(SCORERS[label], data, s, constraint) for s in range(splits)])
+            published(name, "none")
+            published(name, kind)
+
+
+def by_race_and_sex(data) -> np.ndarray:
+    """Adult's groups: five races times two sexes."""
+    races = [k for k, name in enumerate(data.feature_names) if name.startswith("race=")]
+    race = np.array([data.feature_names[k].removeprefix("race=") for k in races])
+    return np.array(
+        [
+            f"{r}, {sex}"
+            for r, sex in zip(race[data.X[:, races].argmax(axis=1)], data.groups, strict=True)
+        ]
+    )
+
+
+def cells(scorers, splits: int) -> None:
+    """Adult by race and sex: ten groups, twenty cells, 45 pairs; the worst pair."""
+    data = LOADERS["adult"]()
+    X, y, groups = data.X, data.y, by_race_and_sex(data)
+    names, codes = np.unique(groups, return_inverse=True)
+    cell = codes + len(names) * (y == 1)
+    print(f"Adult, {len(names)} groups, cells of {np.bincount(cell).min()} rows and more")
+    folds = StratifiedShuffleSplit(splits, test_size=len(data.test), random_state=0)
+    for told in ("bnsp", "inter_group", es.RocConstraint(on="negatives", rates=(1 / 8, 1 / 4))):
+        checked = as_constraints(told)
+        for label in scorers:
+            for asked in ((), told):
+                found = []
+                for split, (train, test) in enumerate(folds.split(X, cell)):
+                    scorer = SCORERS[label](asked, random_state=split)
+                    start = time.perf_counter()
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore", ConvergenceWarning)
+                        scorer.fit(X[train], y[train], sensitive_features=groups[train])
+                    seconds = time.perf_counter() - start
+                    stricts = [
+                        Objective(y[rows] == 1, codes[rows], len(names), checked).strict(
+                            scorer.decision_function(X[rows])
+                        )
+                        for rows in (train, test)
+                    ]
+                    worst = [np.max(np.abs(strict.gaps)) for strict in stricts]
+                    found.append((stricts[1].auc, *worst, seconds))
+                auc, in_training, on_test, seconds = np.mean(found, axis=0)
+                print(
+                    f"  {checked[0].name:12s} {label:8s} {'constrained' if asked else 'free':12s} "
+                    f"AUC {auc:.4f}  worst pair {in_training:.3f} in training, {on_test:.3f} on "
+                    f"test rows  {seconds:.1f} s",
+                    flush=True,
+                )
+
+
+def ratio(repeats: int = 3) -> None:
+    """Seconds of a constrained fit on Adult over those of LightGBM, rounds and trees alike."""
+    data = LOADERS["adult"]()
+    X, y, groups = data.X[data.train], data.y[data.train], data.groups[data.train]
+    plain = LGBMClassifier(n_estimators=200, num_leaves=15, min_child_samples=50, verbose=-1)
+    fits = {
+        "LightGBM": lambda: plain.fit(X, y),
+        "boosted": lambda: es.BoostedScorer(ROC).fit(X, y, sensitive_features=groups),
+    }
+    seconds: dict[str, list[float]] = {label: [] for label in fits}
+    for _ in range(repeats):
+        for label, fit in fits.items():
+            start = time.perf_counter()
+            fit()
+            seconds[label].append(time.perf_counter() - start)
+    least = {label: min(found) for label, found in seconds.items()}
+    print(
+        f"Adult, 200 rounds: boosted {least['boosted'] / least['LightGBM']:.2f} × LightGBM "
+        f"(least of {repeats}: {least['boosted']:.2f} and {least['LightGBM']:.2f} s)"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scorers", nargs="*", default=list(SCORERS), choices=list(SCORERS))
+    parser.add_argument("--data", nargs="*", default=list(LOADERS), choices=list(LOADERS))
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--cells", action="store_true", help="ten groups only")
+    parser.add_argument("--time", action="store_true", help="only time a fit")
+    arguments = parser.parse_args()
+    if arguments.time:
+        ratio()
+    elif arguments.cells:
+        cells(arguments.scorers, arguments.splits)
+    else:
+        table(arguments.data, arguments.scorers, arguments.splits)
+
+
+if __name__ == "__main__":
+    main()
