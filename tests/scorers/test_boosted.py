@@ -363,7 +363,7 @@ def test_the_start_and_missing_values(make):
 
 
 def test_the_start_leaves_categories_and_monotone_features_to_the_trees():
-    X, y, group = rows(500)
+    X, y, _ = rows(500)
     scorer = small(monotone_constraints=[1, 0, 0]).fit(X, y)
     assert scorer.linear_.columns.tolist() == [1, 2]
     scorer = small(monotone_constraints=[1, 1, -1]).fit(X, y)

@@ -187,6 +187,35 @@ def test_many_fits_are_the_fits_one_by_one(german):
     assert np.all(np.abs(together[0].history_.multipliers) <= 0.25)
 
 
+def test_pairs_are_of_the_cells_they_stand_for():
+    """As many for every AUC of a gap as for the overall one, none from a cell that is not there."""
+    import jax.numpy as jnp
+
+    from evenscore.constraints import as_constraints
+    from evenscore.learning import Objective
+    from evenscore.scorers import paper_training as training
+
+    rng = np.random.default_rng(0)
+    positive, codes = np.array([0, 0, 1, 1], dtype=bool), np.array([0, 1, 0, 1])
+    objective = Objective(positive, codes, 2, as_constraints("inter_group"))
+    gaps = training._Gaps.of(objective)
+    assert gaps.between.tolist() == [[0, 3], [1, 2]]
+    for cells in ([0, 1, 2, 3], [0, 1, 3]):
+        cell = rng.choice(cells, size=40)
+        uniform = rng.random((3, 2, 50), dtype=np.float32)
+        drawn = training._pairs(gaps, jnp.array([0.5]), jnp.asarray(cell), jnp.asarray(uniform))
+        low, high = (cell[np.asarray(side)].reshape(3, 50) for side in (drawn.low, drawn.high))
+        weights = np.asarray(drawn.weights).reshape(3, 50)
+        assert np.all(low[0] < 2)
+        assert np.all(high[0] >= 2)
+        np.testing.assert_allclose(weights[0], -3.0)
+        for row, (a, b) in enumerate(gaps.between, start=1):
+            there = b in cells
+            expected = 1.5 * gaps.coefficients[0, row - 1] if there else 0.0
+            np.testing.assert_allclose(weights[row], expected, rtol=1e-6)
+            assert not there or np.all((low[row] == a) & (high[row] == b))
+
+
 def test_weights_count_in_paper_mode():
     """Weights that make the second feature decide everything."""
     rng = np.random.default_rng(0)

@@ -62,8 +62,9 @@ class Objective:
     """Surrogate and strict AUC and gaps of scores, for fixed labels, groups and weights.
 
     `positive` and `codes` (group numbers 0..K−1) are as `decode` gives them. The bandwidth is in
-    units of the score: standardise scores first. An empty cell counts for nothing where its
-    coefficient is zero and makes gaps that need it NaN: check beforehand.
+    units of the score: standardise scores first. `optimism`, one for each gap asked for, is added
+    to the gaps: by how much they are known to be larger on new rows. An empty cell counts for
+    nothing where its coefficient is zero and makes gaps that need it NaN: check beforehand.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Objective:
         weight: Floats | None = None,
         bandwidth: float = 0.3,
         guards: bool = False,
+        optimism: Floats | float = 0.0,
     ) -> None:
         if not bandwidth > 0.0:
             raise ValueError(f"bandwidth must be above 0, not {bandwidth!r}.")
@@ -89,6 +91,8 @@ class Objective:
         self.cell_weights = totals.reshape(2, n_groups)
         self.share = weights / totals[self.cell]
         self.terms = Terms.of(constraints, self.cell_weights, guards=guards)
+        self.optimism = np.zeros(len(self.terms))
+        self.optimism[self.terms.asked] = optimism
         self._undefined = self.terms.need(np.flatnonzero(totals == 0.0))
         negatives, positives = self.cell_weights / self.cell_weights.sum(axis=1, keepdims=True)
         self._overall = np.zeros((self.n_cells, self.n_cells))
@@ -107,7 +111,7 @@ class Objective:
     def strict(self, score: Floats) -> Strict:
         """The exact overall AUC and the exact gap of every term."""
         scores = self.grouped(score)
-        return Strict(float(auc_matrix(scores).overall), self.terms.strict(scores))
+        return Strict(float(auc_matrix(scores).overall), self.terms.strict(scores) + self.optimism)
 
     def standard_errors(self) -> Floats:
         """Of each gap, were the groups alike: √(a(1 − a)(1/n₀ + 1/n₁)) at a rate a.
@@ -141,6 +145,7 @@ class Objective:
         gaps[pairs] = np.tensordot(terms.coefficients, aucs, axes=2)
         cut = cuts(smooth, terms.first[roc], terms.second[roc], terms.rate[roc])
         gaps[roc] = cut.gaps
+        gaps += self.optimism
         gaps[self._undefined] = np.nan
         cost, multipliers = respond(gaps)
         combined = np.tensordot(multipliers[pairs], terms.coefficients, axes=1) - self._overall

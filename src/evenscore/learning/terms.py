@@ -127,6 +127,13 @@ class Terms:
         needed[self.auc] = used
         return needed
 
+    def cells(self, term: int) -> Ints:
+        """The cells that one gap looks at."""
+        if not np.isnan(self.rate[term]):
+            return np.array([self.first[term], self.second[term]])
+        used = self.coefficients[int(np.searchsorted(self.auc, term))]
+        return np.flatnonzero(used.any(axis=0) | used.any(axis=1))
+
     def strict(self, scores: GroupedScores) -> Floats:
         """The exact gaps, by the very functions an audit calls."""
         gaps = [gap.value for constraint in self.constraints for gap in constraint.gaps(scores)]

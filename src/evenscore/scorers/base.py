@@ -16,12 +16,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from evenscore.constraints import Constraint, as_constraints
+from evenscore.constraints import Constraint, RocConstraint, as_constraints
 from evenscore.distributions import Distribution
+from evenscore.inference.estimate import Estimate
 from evenscore.inference.gaps import constraint_estimates
 from evenscore.labels import label_text
 from evenscore.learning.multipliers import excess
 from evenscore.learning.objective import Objective, Strict
+from evenscore.scorers.cross_fitting import cross_fit, learn_on
+from evenscore.scorers.verdicts import SLACK, Verdict, judge, worst
 from evenscore.scores import GroupedScores, decode
 
 __all__ = ["ConstraintLike", "FairScorer", "History", "TrainingSet"]
@@ -145,7 +148,9 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     After `fit`: `classes_`, `groups_`, `n_features_in_` (and `feature_names_in_`), `intercept_`,
     `gap_names_`, `history_`, `gaps_` (a dictionary: "train" and, if rows were held out,
-    "validation", each a list of estimates with intervals), `converged_`.
+    "validation", or, if asked for, "cross_fit", each a list of estimates with intervals),
+    `converged_` (in training) and, with a tolerance, `verdicts_`: for every gap, whether it was
+    reached on rows not trained on, and if not, why.
     """
 
     _accept_sparse: ClassVar[bool] = False
@@ -155,7 +160,9 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tolerance: float | None
     strength: float | None
     validation_fraction: float
+    cross_fit: int = 0
     random_state: Any
+    _optimism: Floats | float
 
     # ------------------------------------------------------------------ fitting
 
@@ -178,12 +185,41 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data = self._training_set(X, y, sensitive_features, sample_weight, constraints)
         train, held_out = self._hold_out(data)
         self._begin(data, constraints)
+        looked = self._look_ahead(data, constraints)
         self._learn(train, held_out, constraints)
-        self._finish(data, train, held_out, constraints)
+        self._finish(data, train, held_out, constraints, looked)
         return self
+
+    def _look_ahead(
+        self, data: TrainingSet, constraints: tuple[Constraint, ...]
+    ) -> list[Estimate] | None:
+        """The gaps on rows not trained on, if asked for; what they say is allowed for."""
+        folds = self.cross_fit
+        if not folds or not constraints:
+            return None
+        counts = np.bincount(data.cell, minlength=2 * len(data.groups))
+        few = int(np.argmin(counts))
+        if counts[few] < folds:
+            name = data.grouped(np.zeros(len(data))).cell_name(few)
+            raise ValueError(
+                f"cross_fit={folds} needs {folds} rows in every class of every group, but there "
+                f"are {counts[few]} {name}."
+            )
+        tolerance = self._tolerances(data.objective(constraints))
+        found = cross_fit(
+            self,
+            data,
+            constraints,
+            int(folds),
+            tolerance if self.strength is None else None,
+            np.random.default_rng(_seed(self.random_state)),
+        )
+        self._optimism = found.optimism
+        return found.gaps
 
     def _begin(self, data: TrainingSet, constraints: tuple[Constraint, ...]) -> None:
         self.__dict__.pop("converged_", None)
+        self._optimism = 0.0
         self.history_ = History()
         self.gap_names_ = _gap_names(constraints, data.groups)
 
@@ -193,9 +229,11 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         train: TrainingSet,
         held_out: TrainingSet | None,
         constraints: tuple[Constraint, ...],
+        looked: list[Estimate] | None = None,
     ) -> None:
         self.intercept_ = -_cut(self._raw_score(data.X), data)
-        self._diagnose(train, held_out, constraints)
+        self._diagnose(train, held_out, constraints, looked)
+        del self._optimism
 
     @abstractmethod
     def _learn(
@@ -210,6 +248,9 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         self._check_number("tolerance", 0.0, optional=True)
         self._check_number("strength", 0.0, optional=True)
+        self._check_count("cross_fit", 0)
+        if self.cross_fit == 1:
+            raise ValueError("cross_fit must be 0 or at least 2 folds, not 1.")
         share = self._validation_share(0)
         if not isinstance(share, Real) or not 0.0 <= float(share) < 1.0:
             raise ValueError(f"validation_fraction must be at least 0 and below 1, not {share!r}.")
@@ -354,7 +395,11 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # ------------------------------------------------------------------ diagnosis
 
     def _diagnose(
-        self, train: TrainingSet, held_out: TrainingSet | None, constraints: tuple[Constraint, ...]
+        self,
+        train: TrainingSet,
+        held_out: TrainingSet | None,
+        constraints: tuple[Constraint, ...],
+        looked: list[Estimate] | None,
     ) -> None:
         self.gaps_ = {}
         for name, part in (("train", train), ("validation", held_out)):
@@ -362,24 +407,77 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self.gaps_[name] = constraint_estimates(
                     part.grouped(self._raw_score(part.X)), constraints
                 )
-        objective = train.objective(constraints)
-        gaps = np.array([gap.value for gap in self.gaps_["train"]])
-        tolerance = self._tolerances(objective)
-        beyond = np.abs(excess(gaps, tolerance))
+        if looked is not None:
+            self.gaps_["cross_fit"] = looked
+        self.verdicts_: list[Verdict] = []
         if self.strength is not None:  # a penalty promises no gap
             if not hasattr(self, "converged_"):
                 self.converged_ = self._settled(self.strength)
             return
-        self.converged_ = bool(np.all(beyond <= 1e-3)) if len(beyond) else True
-        if not self.converged_:
-            worst = int(np.argmax(beyond))
+        self.verdicts_ = self._verdicts(train, constraints)
+        tolerance = np.array([verdict.tolerance for verdict in self.verdicts_])
+        expected = np.array([gap.value for gap in self.gaps_["train"]]) + self._optimism
+        self.converged_ = bool(np.all(np.abs(excess(expected, tolerance)) <= SLACK))
+        missed = worst(self.verdicts_)
+        if missed is not None:
+            trained = missed.seen is missed.training
+            where = "on the training data" if trained else "on rows not trained on"
             warnings.warn(
-                f"{type(self).__name__} did not reach {self.gap_names_[worst]}: the gap is "
-                f"{gaps[worst]:+.3f} on the training data, {beyond[worst]:.3f} beyond the "
-                f"tolerance of {tolerance[worst]:g}.",
+                f"{type(self).__name__} did not reach {missed.name}: the gap is "
+                f"{missed.seen.value:+.3f} {where}, {missed.beyond:.3f} beyond the tolerance of "
+                f"{missed.tolerance:g}; {missed.reason}.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+    def _verdicts(self, train: TrainingSet, constraints: tuple[Constraint, ...]) -> list[Verdict]:
+        """One for every gap; the gap furthest beyond its tolerance in training is tried alone."""
+        objective = train.objective(constraints)
+        tolerance = self._tolerances(objective)
+        training = self.gaps_["train"]
+        expected = np.array([gap.value for gap in training]) + self._optimism
+        beyond = np.abs(excess(expected, tolerance))
+        new = self.gaps_.get("cross_fit", self.gaps_.get("validation"))
+        sizes = np.bincount(train.cell, minlength=objective.n_cells)
+        names = train.grouped(np.zeros(len(train)))
+        verdicts = []
+        for k, name in enumerate(self.gap_names_):
+            alone = None
+            if beyond[k] > SLACK and beyond[k] == beyond.max() and len(beyond) > 1:
+                alone = self._reached_alone(train, training[k], constraints, tolerance[k])
+            cells = objective.terms.cells(k)
+            small = int(cells[np.argmin(sizes[cells])])
+            verdicts.append(
+                judge(
+                    name,
+                    float(tolerance[k]),
+                    training[k],
+                    None if new is None else new[k],
+                    float(expected[k]),
+                    (names.cell_name(small), float(sizes[small])),
+                    alone=alone,
+                )
+            )
+        return verdicts
+
+    def _reached_alone(
+        self,
+        train: TrainingSet,
+        gap: Estimate,
+        constraints: tuple[Constraint, ...],
+        tolerance: float,
+    ) -> bool | None:
+        """Whether a gap is reached if nothing else is asked; None if it cannot be asked alone."""
+        asked: tuple[Constraint, ...]
+        if gap.rate is not None and gap.on is not None:
+            asked = (RocConstraint(on=gap.on, rates=(gap.rate,)),)
+        else:
+            asked = tuple(c for c in constraints if c.name == gap.name)
+        if not asked or (len(asked) == len(constraints) and asked == constraints):
+            return None
+        other = learn_on(self, train, asked, 0.0)
+        found = train.objective(asked).strict(other._raw_score(train.X)).gaps
+        return bool(np.max(np.abs(found)) <= tolerance + SLACK)
 
     def _settled(self, strength: float) -> bool:
         """Whether AUC − strength · Σ|gap| has stopped rising; warn if not."""

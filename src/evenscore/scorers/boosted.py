@@ -81,6 +81,10 @@ class BoostedScorer(FairScorer):
     validation_fraction : float, default 0
         Share of the rows kept aside, on which `gaps_["validation"]` is measured. They choose the
         number of trees kept; without them the training rows do.
+    cross_fit : int, default 0
+        Folds, at least 2, to look at rows that were not trained on: `gaps_["cross_fit"]`. Where an
+        interval lies beyond the tolerance, what training closed in appearance only is allowed for.
+        Takes as many more fits; twice as many where something had to be allowed for.
     random_state : int, optional
         Which rows are kept aside, and which features and rows a tree looks at. Where all the
         shares are 1, as by default from 6,400 rows on, the same data give the same score.
@@ -133,6 +137,7 @@ class BoostedScorer(FairScorer):
         max_bin: int = 255,
         bandwidth: float = 0.3,
         validation_fraction: float = 0.0,
+        cross_fit: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool | int = False,
@@ -156,6 +161,7 @@ class BoostedScorer(FairScorer):
         self.max_bin = max_bin
         self.bandwidth = bandwidth
         self.validation_fraction = validation_fraction
+        self.cross_fit = cross_fit
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -200,7 +206,9 @@ class BoostedScorer(FairScorer):
         )
         booster = lightgbm.Booster(options, rows)
         guards = self.guards and self.strength is None
-        objective = train.objective(constraints, bandwidth=self.bandwidth, guards=guards)
+        objective = train.objective(
+            constraints, bandwidth=self.bandwidth, guards=guards, optimism=self._optimism
+        )
         rule = AugmentedLagrangian(
             strength=np.inf if self.strength is None else self.strength,
             penalty=self._shared(_PENALTY),

@@ -26,7 +26,6 @@ __all__ = ["LinearScorer"]
 Floats = NDArray[np.float64]
 
 _BEYOND = 10.0  # what a gap beyond the tolerance costs, in AUC, when solutions are compared
-_PENALTY, _MOST = 4.0, 16.0  # of the augmented Lagrangian, at first and in the end
 _PATIENCE = 5  # updates without a better penalised AUC, after which a fit is done
 _FIRST_ROWS = 8192  # with many more rows, so many are solved first and all start from there
 _FIRST_UPDATES = 6  # of the multipliers, on those
@@ -66,6 +65,10 @@ class LinearScorer(FairScorer):
         Iterations of L-BFGS between two updates.
     validation_fraction : float, default 0
         Share of the rows kept aside, on which `gaps_["validation"]` is measured.
+    cross_fit : int, default 0
+        Folds, at least 2, to look at rows that were not trained on: `gaps_["cross_fit"]`. Where an
+        interval lies beyond the tolerance, what training closed in appearance only is allowed for.
+        Takes as many more fits; twice as many where something had to be allowed for.
     random_state : int, optional
         Which rows are kept aside.
     verbose : bool, default False
@@ -103,6 +106,7 @@ class LinearScorer(FairScorer):
         max_iter: int = 20,
         max_inner_iter: int = 40,
         validation_fraction: float = 0.0,
+        cross_fit: int = 0,
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
@@ -117,6 +121,7 @@ class LinearScorer(FairScorer):
         self.max_iter = max_iter
         self.max_inner_iter = max_inner_iter
         self.validation_fraction = validation_fraction
+        self.cross_fit = cross_fit
         self.random_state = random_state
         self.verbose = verbose
 
@@ -177,14 +182,13 @@ class LinearScorer(FairScorer):
     ) -> _Solution:
         """The method of multipliers: minimise, look at the strict gaps, move the multipliers."""
         objective = train.objective(
-            constraints, bandwidth=self.bandwidth, guards=self.guards and self.strength is None
+            constraints,
+            bandwidth=self.bandwidth,
+            guards=self.guards and self.strength is None,
+            optimism=self._optimism,
         )
         aim = self._aims(objective, self.margin)
-        rule = AugmentedLagrangian(
-            strength=np.inf if self.strength is None else self.strength,
-            penalty=self._shared(_PENALTY),
-            max_penalty=self._shared(_MOST),
-        )
+        rule = AugmentedLagrangian(strength=np.inf if self.strength is None else self.strength)
         state = rule.init(aim) if state is None else replace(state, tolerance=aim)
         tolerance = self._tolerances(objective)
         spare = 0.5 * (tolerance - aim)

@@ -1,17 +1,19 @@
 """Algorithms 1 and 2 of the paper, many fits at once.
 
-Algorithm 1 drives AUC gaps: pairs are drawn from small batches, the multiplier m = λc moves by a
-fixed step with the sign of the strict gap on the validation rows. Algorithm 2 drives ROC gaps: each
-has a threshold t and a coefficient c, and whichever of the two is further off is moved by a fixed
-step. The iterations between two updates are one compiled loop over all fits; they differ in
-strength, l2 and random state and share the rows.
+Algorithm 1 drives AUC gaps: pairs are drawn from small batches, as many for every AUC of a gap as
+for the overall one, and the multiplier m = λc moves by a fixed step with the sign of the strict gap
+on the validation rows. Algorithm 2 drives ROC gaps: each has a threshold t and a coefficient c, and
+whichever of the two is further off is moved by a fixed step. The penalty ½ l2 ‖W‖² is of all that
+is trained, biases too. The iterations between two updates are one compiled loop over all fits; they
+differ in strength, l2 and random state and share the rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import jax
@@ -21,7 +23,7 @@ import optax
 from numpy.typing import NDArray
 
 from evenscore.learning.multipliers import SignRule
-from evenscore.learning.objective import Objective
+from evenscore.learning.objective import Objective, Strict
 from evenscore.learning.pairs import incomplete_auc
 from evenscore.learning.surrogates import logistic
 from evenscore.scorers.network import Layers, forward, hidden_layers
@@ -31,7 +33,7 @@ __all__ = ["Fit", "PaperSettings", "Update", "train"]
 Floats = NDArray[np.float64]
 
 _PAIR_BANDWIDTH = 0.5  # σ(2(s − s')): the factor comes from labels in {−1, 1}
-EPSILON = 1e-3  # added to the variance by the batch normalisation
+_EPSILON = 1e-3  # added to the variance by the batch normalisation
 _MOMENTUM = 0.99
 _DEVIATION = 0.01  # of the initial weights
 
@@ -61,20 +63,17 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """A fit at an update: network, normalisation, and what was seen on the validation rows."""
+    """What was seen of a fit on the validation rows, and the multipliers until then."""
 
     fit: int
-    layers: Layers
-    mean: float
-    variance: float
     multipliers: Floats
-    score: Floats
+    strict: Strict
 
 
 class _State(NamedTuple):
-    """Of one fit, on the device; stacked for many."""
+    """Of one fit, on the device; stacked for many. All layers are one vector: Adam is one step."""
 
-    layers: Any
+    weights: Any
     moments: Any
     mean: Any
     variance: Any
@@ -90,38 +89,38 @@ def train(
     settings: PaperSettings,
     fits: list[Fit],
     keep: Callable[[Update], None],
-) -> None:
+) -> list[Layers]:
     """Train all fits on rows X of the given cells; `checked` is the objective of the held-out rows.
 
     Rows are drawn in proportion to their weights. Every update of every fit is handed to `keep`.
+    Returns the layers of each fit, the normalisation being part of the last one.
     """
     adam = optax.adam(settings.learning_rate)
     chances = None if weight is None else jnp.asarray(np.cumsum(weight / weight.sum()), jnp.float32)
     rows, labels = jnp.asarray(X, dtype=jnp.float32), jnp.asarray(cell, dtype=jnp.int32)
     checked_rows = jnp.asarray(held_out, dtype=jnp.float32)
     state = _stack([_init(X.shape[1], settings, fit, adam) for fit in fits])
-    l2 = jnp.asarray([fit.l2 for fit in fits])
+    l2 = jnp.asarray([fit.l2 for fit in fits], jnp.float32)
     rules = [_Rules(checked, fit.strength, settings) for fit in fits]
-    advance = _compile(_Gaps.of(checked), settings)
-    for _ in range(0, settings.n_iter, settings.update_every):
-        multipliers = jnp.asarray(np.stack([rule.multipliers for rule in rules]), jnp.float32)
-        thresholds = jnp.asarray(np.stack([rule.thresholds for rule in rules]), jnp.float32)
-        state = advance(state, rows, labels, chances, multipliers, thresholds, l2)
-        scores = np.asarray(_scores(state, checked_rows), dtype=np.float64)
-        layers = jax.tree.map(lambda a: np.asarray(a, dtype=np.float64), state.layers)
-        mean, variance = np.asarray(state.mean), np.asarray(state.variance)
-        for number, rule in enumerate(rules):
-            keep(
-                Update(
-                    number,
-                    jax.tree.map(lambda a, k=number: a[k], layers),
-                    float(mean[number]),
-                    float(variance[number]),
-                    rule.multipliers.copy(),
-                    scores[number],
-                )
-            )
-            rule.update(scores[number])
+    # However many iterations there are, the program is the same.
+    program, scores_of = _compile(_Gaps.of(checked), replace(settings, n_iter=0))
+
+    def advance(state: _State) -> Any:
+        multipliers = np.stack([rule.multipliers for rule in rules]).astype(np.float32)
+        thresholds = np.stack([rule.thresholds for rule in rules]).astype(np.float32)
+        return program(state, rows, labels, chances, multipliers, thresholds, l2)
+
+    n_updates = -(-settings.n_iter // settings.update_every)
+    state = advance(state)
+    for number in range(n_updates):
+        scores = np.asarray(scores_of(state, checked_rows), dtype=np.float64)
+        multipliers = [rule.multipliers for rule in rules]
+        seen = [rule.update(score) for rule, score in zip(rules, scores, strict=True)]
+        if number < n_updates - 1:
+            state = advance(state)  # at work while the host goes on
+        for fit, score in enumerate(scores):
+            keep(Update(fit, multipliers[fit], seen[fit] or checked.strict(score)))
+    return [_layers(state, fit, X.shape[1], settings) for fit in range(len(fits))]
 
 
 class _Rules:
@@ -133,83 +132,99 @@ class _Rules:
         self.threshold_step = settings.threshold_step
         self.state = self.rule.init(np.zeros(len(self.terms)))
         self.thresholds = np.zeros(len(self.terms.roc))
+        roc = self.terms.roc
+        self.ends = [
+            [np.flatnonzero(objective.cell == c) for c in cells[roc]]
+            for cells in (self.terms.first, self.terms.second)
+        ]
 
     @property
     def multipliers(self) -> Floats:
         return self.state.multipliers
 
-    def update(self, score: Floats) -> None:
-        terms, roc = self.terms, self.terms.roc
+    def update(self, score: Floats) -> Strict | None:
+        """One step; also the strict gaps, if they were needed."""
+        terms, roc, strict = self.terms, self.terms.roc, None
         gaps = np.zeros(len(terms))
         if len(roc) < len(terms):
-            gaps = self.objective.strict(score).gaps
+            strict = self.objective.strict(score)
+            gaps = strict.gaps.copy()
         if len(roc):
-            rates = np.stack([self._rates(score, cells) for cells in (terms.first, terms.second)])
+            rates = np.array([self._rates(score, members) for members in self.ends])
             gap = rates[1] - rates[0]
             away = rates.sum(axis=0) - 2.0 * terms.rate[roc]
             move = np.abs(away) > np.abs(gap)
-            self.thresholds += np.where(move, np.sign(away) * self.threshold_step, 0.0)
+            self.thresholds = self.thresholds + np.where(
+                move, np.sign(away) * self.threshold_step, 0.0
+            )
             gaps[roc] = np.where(move, 0.0, gap)
         self.state = self.rule.update(self.state, gaps, gaps)
+        return strict
 
-    def _rates(self, score: Floats, cells: NDArray[np.intp]) -> Floats:
+    def _rates(self, score: Floats, members: list[NDArray[np.intp]]) -> list[Any]:
         """The share of each ROC term's cell above the term's threshold."""
-        objective, roc = self.objective, self.terms.roc
-        return np.array(
-            [
-                objective.share[members] @ (score[members] > threshold)
-                for threshold, members in zip(
-                    self.thresholds, (objective.cell == c for c in cells[roc]), strict=True
-                )
-            ]
-        )
+        share = self.objective.share
+        return [
+            share[rows] @ (score[rows] > threshold)
+            for threshold, rows in zip(self.thresholds, members, strict=True)
+        ]
 
 
 def _init(d: int, settings: PaperSettings, fit: Fit, adam: Any) -> _State:
     rng = np.random.default_rng(fit.seed)
-    layers = jax.tree.map(
-        lambda a: jnp.asarray(a, dtype=jnp.float32),
-        hidden_layers([d, *settings.hidden], rng, _DEVIATION),
-    )
+    layers = hidden_layers([d, *settings.hidden], rng, _DEVIATION)
+    weights = jnp.asarray(_ravel(layers, np), dtype=jnp.float32)
     key = jax.random.key(int(rng.integers(2**31)))
-    return _State(layers, adam.init(layers), jnp.zeros(()), jnp.ones(()), key)
+    return _State(weights, adam.init(weights), jnp.zeros(()), jnp.ones(()), key)
 
 
 def _stack(states: list[_State]) -> Any:
     return jax.tree.map(lambda *parts: jnp.stack(parts), *states)
 
 
-@jax.jit
-def _scores(state: _State, X: Any) -> Any:
-    def one(layers: Any, mean: Any, variance: Any) -> Any:
-        return (forward(layers, X, jnp) - mean) / jnp.sqrt(variance + EPSILON)
+def _ravel(layers: Any, xp: Any) -> Any:
+    """One vector: weights and biases of one layer after the other."""
+    return xp.concatenate([part.ravel() for layer in layers for part in layer])
 
-    parts = state.layers, state.mean, state.variance
-    if len(state.mean) > 1:
-        return jax.vmap(one)(*parts)
-    return one(*jax.tree.map(lambda a: a[0], parts))[None]
+
+def _unravel(weights: Any, d: int, hidden: tuple[int, ...]) -> Layers:
+    """The layers again."""
+    layers, start = [], 0
+    for inputs, outputs in pairwise((d, *hidden, 1)):
+        middle, stop = start + inputs * outputs, start + (inputs + 1) * outputs
+        layers.append((weights[start:middle].reshape(inputs, outputs), weights[middle:stop]))
+        start = stop
+    return layers
+
+
+def _layers(state: _State, fit: int, d: int, settings: PaperSettings) -> Layers:
+    *inner, (weights, biases) = _unravel(
+        np.asarray(state.weights[fit], dtype=np.float64), d, settings.hidden
+    )
+    scale = np.sqrt(float(state.variance[fit]) + _EPSILON)
+    return [*inner, (weights / scale, (biases - float(state.mean[fit])) / scale)]
 
 
 @lru_cache(maxsize=16)
-def _compile(gaps: _Gaps, settings: PaperSettings) -> Any:
-    """The iterations between two updates, for all fits, as one program."""
+def _compile(gaps: _Gaps, settings: PaperSettings) -> tuple[Any, Any]:
+    """For all fits: the iterations between two updates as one program; the scores of rows."""
     adam = optax.adam(settings.learning_rate)
-    loss = partial(_loss, gaps)
 
-    def iteration(
-        state: _State, batch: Any, uniform: Any, X: Any, cell: Any, *own: Any
-    ) -> tuple[_State, None]:
-        gradient, output = jax.grad(loss, has_aux=True)(
-            state.layers, X[batch], cell[batch], uniform, *own
+    def loss(layers: Layers, X: Any, pairs: _Pairs, shares: Any, thresholds: Any) -> Any:
+        raw = forward(layers, X, jnp)
+        mean, variance = jnp.mean(raw), jnp.var(raw)
+        score = (raw - mean) / jnp.sqrt(variance + _EPSILON)
+        value = incomplete_auc(
+            score[pairs.low], score[pairs.high], pairs.weights, _PAIR_BANDWIDTH, jnp
         )
-        updates, moments = adam.update(gradient, state.moments)
-        layers = optax.apply_updates(state.layers, updates)
-        mean = _MOMENTUM * state.mean + (1.0 - _MOMENTUM) * jnp.mean(output)
-        variance = _MOMENTUM * state.variance + (1.0 - _MOMENTUM) * jnp.var(output)
-        return _State(layers, moments, mean, variance, state.key), None
+        if len(gaps.roc):
+            value += jnp.sum(shares * logistic(score[:, None] - thresholds, jnp))
+        return value, (mean, variance)
 
-    def one(state: _State, X: Any, cell: Any, chances: Any, *own: Any) -> Any:
-        # All that chance decides between two updates is drawn at once, which is faster.
+    def one(
+        state: _State, X: Any, cell: Any, chances: Any, multipliers: Any, thresholds: Any, l2: Any
+    ) -> _State:
+        # All that does not depend on the network is done at once for all iterations.
         key, for_batches, for_pairs = jax.random.split(state.key, 3)
         size = (settings.update_every, settings.batch_size)
         if chances is None:
@@ -217,12 +232,27 @@ def _compile(gaps: _Gaps, settings: PaperSettings) -> Any:
         else:
             drawn = jnp.searchsorted(chances, jax.random.uniform(for_batches, size))
             batches = drawn.clip(0, len(cell) - 1)
-        uniform = jax.random.uniform(for_pairs, (settings.update_every, 4, settings.n_pairs))
+        uniform = jax.random.uniform(
+            for_pairs, (settings.update_every, 1 + len(gaps.between), 2, settings.n_pairs)
+        )
+        cells = cell[batches]
+        pairs = jax.vmap(partial(_pairs, gaps, multipliers[gaps.auc]))(cells, uniform)
+        shares = jax.vmap(partial(_shares, gaps, multipliers[gaps.roc]))(cells)
 
-        def body(state: _State, drawn: Any) -> tuple[_State, None]:
-            return iteration(state, *drawn, X, cell, *own)
+        def iteration(state: _State, drawn: Any) -> tuple[_State, None]:
+            layers = _unravel(state.weights, X.shape[1], settings.hidden)
+            slopes, (mean, variance) = jax.grad(loss, has_aux=True)(layers, *drawn, thresholds)
+            gradient = _ravel(slopes, jnp) + l2 * state.weights
+            step, moments = adam.update(gradient, state.moments)
+            return _State(
+                state.weights + step,
+                moments,
+                _MOMENTUM * state.mean + (1.0 - _MOMENTUM) * mean,
+                _MOMENTUM * state.variance + (1.0 - _MOMENTUM) * variance,
+                key,
+            ), None
 
-        return jax.lax.scan(body, state._replace(key=key), (batches, uniform))[0]
+        return jax.lax.scan(iteration, state, (X[batches], pairs, shares))[0]
 
     many = jax.vmap(one, in_axes=(0, None, None, None, 0, 0, 0))
 
@@ -233,7 +263,17 @@ def _compile(gaps: _Gaps, settings: PaperSettings) -> Any:
         alone, *own = jax.tree.map(lambda a: a[0], (state, *own))
         return jax.tree.map(lambda a: a[None], one(alone, X, cell, chances, *own))
 
-    return jax.jit(advance)
+    def scores(state: _State, X: Any) -> Any:
+        def of_one(weights: Any, mean: Any, variance: Any) -> Any:
+            layers = _unravel(weights, X.shape[1], settings.hidden)
+            return (forward(layers, X, jnp) - mean) / jnp.sqrt(variance + _EPSILON)
+
+        parts = state.weights, state.mean, state.variance
+        if len(state.mean) > 1:
+            return jax.vmap(of_one)(*parts)
+        return of_one(*(part[0] for part in parts))[None]
+
+    return jax.jit(advance), jax.jit(scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +281,8 @@ class _Gaps:
     """The gaps as the compiled loss needs them; equal ones share a compiled program."""
 
     n_cells: int
-    coefficients: Any  # (A, cells, cells) of the AUC gaps
+    between: Any  # (pairs, 2): the pairs of cells that AUC gaps compare
+    coefficients: Any  # (AUC gaps, pairs)
     auc: NDArray[np.intp]
     roc: NDArray[np.intp]
     first: Any
@@ -251,14 +292,17 @@ class _Gaps:
     def of(cls, objective: Objective) -> _Gaps:
         terms = objective.terms
         roc = terms.roc
-        auc = terms.auc
         # AUC_ba = 1 − AUC_ab: only a < b is kept, up to a constant that does not matter.
         coefficients = terms.coefficients
         upper = np.triu(coefficients - coefficients.transpose(0, 2, 1), 1)
-        return cls(objective.n_cells, upper, auc, roc, terms.first[roc], terms.second[roc])
+        between = np.argwhere(upper.any(axis=0))
+        return cls(
+            objective.n_cells, between, upper[:, between[:, 0], between[:, 1]],
+            terms.auc, roc, terms.first[roc], terms.second[roc],
+        )  # fmt: skip
 
     def _key(self) -> tuple[Any, ...]:
-        parts = self.coefficients, self.auc, self.roc, self.first, self.second
+        parts = self.between, self.coefficients, self.auc, self.roc, self.first, self.second
         return self.n_cells, *(part.tobytes() for part in parts)
 
     def __eq__(self, other: object) -> bool:
@@ -267,49 +311,39 @@ class _Gaps:
     def __hash__(self) -> int:
         return hash(self._key())
 
-    @property
-    def within_classes(self) -> bool:
-        """Whether pairs of the same class count."""
-        half = self.n_cells // 2
-        same = self.coefficients.copy()
-        same[:, :half, half:] = 0.0
-        return bool(same.any())
+
+class _Pairs(NamedTuple):
+    """Pairs of a batch, whose mean of weight · σ is −AUC + Σ m · gap, up to a constant."""
+
+    low: Any
+    high: Any
+    weights: Any
 
 
-def _loss(
-    gaps: _Gaps, layers: Any, X: Any, cell: Any, uniform: Any, multipliers: Any, thresholds: Any,
-    l2: Any,
-) -> Any:  # fmt: skip
-    """1 − AUC + Σ m · gap + ½ l2 ‖W‖², on a batch; also the network's output."""
-    output = forward(layers, X, jnp)
-    score = (output - jnp.mean(output)) / jnp.sqrt(jnp.var(output) + EPSILON)
-    positive = cell >= gaps.n_cells // 2
-    low, high = (_choose(u, m) for u, m in zip(uniform[:2], (~positive, positive), strict=True))
-    auc = incomplete_auc(score[low], score[high], 1.0, _PAIR_BANDWIDTH, jnp)
-    both = jnp.any(positive) & jnp.any(~positive)
-    loss = jnp.where(both, 1.0 - auc, 0.0)
-    if len(gaps.auc):
-        if gaps.within_classes:
-            more = jnp.floor(uniform[2:] * len(cell)).astype(jnp.int32)
-            low, high = jnp.concatenate([low, more[0]]), jnp.concatenate([high, more[1]])
-        cells = jnp.arange(gaps.n_cells)
-        from_cell, to_cell = (cell[side][:, None] == cells for side in (low, high))
-        counts = jnp.maximum(from_cell.T.astype(jnp.float32) @ to_cell, 1.0)
-        # Each pair weighs coefficient · (pairs drawn) / (pairs drawn from its two cells).
-        combined = jnp.tensordot(multipliers[gaps.auc], gaps.coefficients, axes=1)
-        weights = (combined * len(low) / counts)[cell[low], cell[high]]
-        loss += incomplete_auc(score[low], score[high], weights, _PAIR_BANDWIDTH, jnp)
-    if len(gaps.roc):
-        above = logistic(score[:, None] - thresholds, jnp)  # (batch, terms)
-        members = [cell[:, None] == cells for cells in (gaps.first, gaps.second)]
-        rates = [jnp.sum(above * m, axis=0) / jnp.maximum(jnp.sum(m, axis=0), 1) for m in members]
-        loss += multipliers[gaps.roc] @ (rates[1] - rates[0])
-    square = sum(jnp.sum(jnp.square(weights)) for weights, _ in layers)
-    return loss + 0.5 * l2 * square, output
+def _pairs(gaps: _Gaps, multipliers: Any, cell: Any, uniform: Any) -> _Pairs:
+    """Draw pairs with replacement: of the two classes, and of any two cells a gap compares.
+
+    What has no pair in the batch weighs nothing.
+    """
+    order = jnp.argsort(cell)  # the batch, one cell after the other
+    ends = jnp.searchsorted(cell, jnp.arange(gaps.n_cells + 1), sorter=order)
+    half = gaps.n_cells // 2
+    low = jnp.array([0, *gaps.between[:, 0]]), jnp.array([half, *(gaps.between[:, 0] + 1)])
+    high = jnp.array([half, *gaps.between[:, 1]]), jnp.array([-1, *(gaps.between[:, 1] + 1)])
+    chosen, there = [], jnp.array(True)
+    for side, (start, stop) in enumerate((low, high)):
+        count = (ends[stop] - ends[start])[:, None]
+        rank = jnp.minimum(jnp.floor(uniform[:, side] * count).astype(jnp.int32), count - 1)
+        chosen.append(order[ends[start][:, None] + rank].reshape(-1))
+        there = there & (count > 0)
+    weights = jnp.concatenate([jnp.array([-1.0]), multipliers @ gaps.coefficients])
+    weights = jnp.where(there, len(weights) * weights[:, None], 0.0)
+    weights = jnp.broadcast_to(weights, uniform[:, 0].shape).reshape(-1)
+    return _Pairs(chosen[0], chosen[1], weights)
 
 
-def _choose(uniform: Any, mask: Any) -> Any:
-    """Positions among those of a mask, with replacement, as uniform numbers have it."""
-    cumulative = jnp.cumsum(mask)
-    rank = jnp.floor(uniform * cumulative[-1])
-    return jnp.searchsorted(cumulative, rank, side="right").clip(0, len(mask) - 1)
+def _shares(gaps: _Gaps, multipliers: Any, cell: Any) -> Any:
+    """(batch, ROC gaps): weights with which Σ weight · σ(s − t) is Σ m · (difference of rates)."""
+    ends = [(cell[:, None] == cells).astype(jnp.float32) for cells in (gaps.first, gaps.second)]
+    first, second = (end / jnp.maximum(jnp.sum(end, axis=0), 1.0) for end in ends)
+    return multipliers * (second - first)
