@@ -5,7 +5,9 @@ import pytest
 
 from evenscore import RocConstraint
 from evenscore.learning.objective import Strict
-from evenscore.scorers.base import FairScorer, History, TrainingSet
+from evenscore.scorers.base import FairScorer
+from evenscore.scorers.history import History
+from evenscore.scorers.training_set import TrainingSet
 
 
 class Given(FairScorer):

@@ -12,8 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenscore import BoostedScorer, RocConstraint, constraint_names, metrics
 from evenscore.datasets import load_german
-from evenscore.scorers.base import TrainingSet
 from evenscore.scorers.linear_start import LinearStart
+from evenscore.scorers.training_set import TrainingSet
 
 ROC = RocConstraint(on="both", rates=(1 / 8, 1 / 4))
 

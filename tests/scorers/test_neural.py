@@ -259,7 +259,7 @@ def test_slopes_read_from_the_table_are_the_gradient(german):
     from evenscore.learning.multipliers import AugmentedLagrangian
     from evenscore.learning.standard import standardise
     from evenscore.scorers import complete_training as training
-    from evenscore.scorers.base import TrainingSet
+    from evenscore.scorers.training_set import TrainingSet
 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 2))

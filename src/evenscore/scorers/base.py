@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -22,12 +21,14 @@ from evenscore.inference.estimate import Estimate
 from evenscore.inference.gaps import constraint_estimates
 from evenscore.labels import label_text
 from evenscore.learning.multipliers import excess
-from evenscore.learning.objective import Objective, Strict
+from evenscore.learning.objective import Objective
 from evenscore.scorers.cross_fitting import cross_fit, learn_on
+from evenscore.scorers.history import History
+from evenscore.scorers.training_set import TrainingSet
 from evenscore.scorers.verdicts import SLACK, Verdict, judge, worst
 from evenscore.scores import GroupedScores, decode
 
-__all__ = ["ConstraintLike", "FairScorer", "History", "TrainingSet"]
+__all__ = ["ConstraintLike", "FairScorer", "cut_at_prevalence", "seed_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -35,112 +36,6 @@ ConstraintLike = str | Constraint | Iterable[str | Constraint]
 
 DEFAULT_TOLERANCE = 0.02
 _GUARD_ERRORS = 2.0  # standard errors that a guard leaves, beside what is tolerated
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingSet:
-    """Rows to learn from or to check on: features, class, group, weight."""
-
-    X: Any
-    positive: NDArray[np.bool_]
-    codes: Ints
-    groups: tuple[Hashable, ...]
-    weight: Floats | None
-
-    def __len__(self) -> int:
-        return len(self.positive)
-
-    @property
-    def cell(self) -> Ints:
-        """Class · K + group of every row."""
-        return self.codes + len(self.groups) * self.positive
-
-    @property
-    def share(self) -> Floats:
-        """Weights that add up to one."""
-        if self.weight is None:
-            return np.full(len(self), 1.0 / len(self))
-        return np.asarray(self.weight / self.weight.sum())
-
-    @property
-    def n_observations(self) -> float:
-        """How many observations the rows stand for: a weight of 2 is a row given twice.
-
-        Weights that add up to less than the number of rows are taken as relative ones.
-        """
-        return float(len(self) if self.weight is None else max(len(self), self.weight.sum()))
-
-    def rows(self, index: Any) -> TrainingSet:
-        """Some of the rows."""
-        weight = None if self.weight is None else self.weight[index]
-        return TrainingSet(
-            self.X[index], self.positive[index], self.codes[index], self.groups, weight
-        )
-
-    def thinned(self, size: int) -> tuple[Ints, TrainingSet]:
-        """About `size` rows, evenly from every class and group, weighted to stand for all.
-
-        A small cell keeps up to 200 rows.
-        """
-        cell = self.cell
-        weight = np.ones(len(self)) if self.weight is None else self.weight.copy()
-        kept = []
-        for c in np.unique(cell):
-            members = np.flatnonzero(cell == c)
-            wanted = max(min(len(members), 200), round(size * len(members) / len(self)))
-            some = members[np.linspace(0, len(members) - 1, wanted).astype(np.intp)]
-            weight[some] *= weight[members].sum() / weight[some].sum()
-            kept.append(some)
-        index = np.sort(np.concatenate(kept))
-        part = self.rows(index)
-        return index, replace(part, weight=weight[index])
-
-    def objective(self, constraints: Sequence[Constraint], **options: Any) -> Objective:
-        """The training objective of these rows."""
-        return Objective(
-            self.positive,
-            self.codes,
-            len(self.groups),
-            constraints,
-            weight=self.weight,
-            **options,
-        )
-
-    def grouped(self, score: Floats) -> GroupedScores:
-        """Scores of these rows by class and group, under the groups' own names."""
-        labels = np.empty(len(self.groups), dtype=object)
-        labels[:] = [label_text(group) for group in self.groups]
-        order = labels.tolist()
-        return GroupedScores.from_arrays(
-            self.positive,
-            score,
-            sensitive_features=labels[self.codes] if len(set(order)) == len(order) else self.codes,
-            sample_weight=self.weight,
-            group_order=order if len(set(order)) == len(order) else range(len(order)),
-        )
-
-
-@dataclass
-class History:
-    """What happened, one entry an update of the multipliers.
-
-    `gaps` are strict ones and, like `multipliers`, in the order of the scorer's `gap_names_`.
-    """
-
-    objective: list[float] = field(default_factory=list)
-    auc: list[float] = field(default_factory=list)
-    gaps: list[Floats] = field(default_factory=list)
-    multipliers: list[Floats] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(self.objective)
-
-    def add(self, objective: float, strict: Strict, multipliers: Floats) -> None:
-        """One more entry."""
-        self.objective.append(float(objective))
-        self.auc.append(strict.auc)
-        self.gaps.append(strict.gaps.copy())
-        self.multipliers.append(multipliers.copy())
 
 
 class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -212,7 +107,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             constraints,
             int(folds),
             tolerance if self.strength is None else None,
-            np.random.default_rng(_seed(self.random_state)),
+            np.random.default_rng(seed_of(self.random_state)),
         )
         self._optimism = found.optimism
         return found.gaps
@@ -231,7 +126,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         constraints: tuple[Constraint, ...],
         looked: list[Estimate] | None = None,
     ) -> None:
-        self.intercept_ = -_cut(self._raw_score(data.X), data)
+        self.intercept_ = -cut_at_prevalence(self._raw_score(data.X), data)
         self._diagnose(train, held_out, constraints, looked)
         del self._optimism
 
@@ -354,7 +249,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         share = self._validation_share(len(data))
         if share == 0.0:
             return data, None
-        rng = np.random.default_rng(_seed(self.random_state))
+        rng = np.random.default_rng(seed_of(self.random_state))
         held = np.zeros(len(data), dtype=bool)
         for c in np.unique(data.cell):
             members = np.flatnonzero(data.cell == c)
@@ -519,7 +414,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _seed(random_state: Any) -> Any:
+def seed_of(random_state: Any) -> Any:
     """What `numpy.random.default_rng` takes, from all that scikit-learn allows."""
     if isinstance(random_state, np.random.RandomState):
         return random_state.randint(0, 2**31 - 1)
@@ -538,7 +433,7 @@ def _require_cells(data: TrainingSet, constraints: tuple[Constraint, ...]) -> No
                 raise ValueError(f"{gap.reason} to learn from.")
 
 
-def _cut(raw: Floats, data: TrainingSet) -> float:
+def cut_at_prevalence(raw: Floats, data: TrainingSet) -> float:
     """A threshold between two scores, above which lies the share of positives."""
     scores = Distribution.from_sample(raw, data.weight)
     prevalence = float(data.share[data.positive].sum())

@@ -15,9 +15,10 @@ from scipy import sparse
 from evenscore.constraints import Constraint
 from evenscore.learning.multipliers import AugmentedLagrangian
 from evenscore.scorers import boosting
-from evenscore.scorers.base import ConstraintLike, FairScorer, TrainingSet, _seed
+from evenscore.scorers.base import ConstraintLike, FairScorer, seed_of
 from evenscore.scorers.linear_start import LinearStart
 from evenscore.scorers.progress import progress
+from evenscore.scorers.training_set import TrainingSet
 
 __all__ = ["BoostedScorer"]
 
@@ -270,7 +271,7 @@ class BoostedScorer(FairScorer):
             return float(min(max(np.sqrt(n) / 80.0, least), 1.0) if told is None else told)
 
         leaves, rows = self.num_leaves, self.min_child_samples
-        seed = int(np.random.default_rng(_seed(self.random_state)).integers(2**31 - 1))
+        seed = int(np.random.default_rng(seed_of(self.random_state)).integers(2**31 - 1))
         options: dict[str, Any] = {
             "objective": "none",
             "learning_rate": float(self.learning_rate),

@@ -15,7 +15,7 @@ from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState,
 from evenscore.learning.objective import Evaluation, Objective, Strict
 from evenscore.learning.standard import standardise
 from evenscore.learning.surrogates import logistic
-from evenscore.scorers.base import TrainingSet
+from evenscore.scorers.training_set import TrainingSet
 
 __all__ = [
     "Choice",

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from evenscore.learning.multipliers import AugmentedLagrangian
 from evenscore.learning.objective import Evaluation, Objective, Strict
 from evenscore.learning.standard import Standardised, standardise
-from evenscore.scorers.base import TrainingSet
 from evenscore.scorers.network import Layers, forward, hidden_layers
+from evenscore.scorers.training_set import TrainingSet
 
 __all__ = ["Iterate", "Settings", "n_updates", "train"]
 

@@ -17,7 +17,8 @@ from evenscore.learning.multipliers import excess
 from evenscore.learning.standard import standardise
 
 if TYPE_CHECKING:
-    from evenscore.scorers.base import FairScorer, TrainingSet
+    from evenscore.scorers.base import FairScorer
+    from evenscore.scorers.training_set import TrainingSet
 
 __all__ = ["CrossFit", "cross_fit"]
 

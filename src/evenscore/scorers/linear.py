@@ -17,9 +17,11 @@ from evenscore.constraints import Constraint
 from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState, excess
 from evenscore.learning.objective import Objective, Strict
 from evenscore.learning.standard import standardise
-from evenscore.scorers.base import ConstraintLike, FairScorer, History, TrainingSet
+from evenscore.scorers.base import ConstraintLike, FairScorer
 from evenscore.scorers.features import FeatureScaling
+from evenscore.scorers.history import History
 from evenscore.scorers.progress import progress
+from evenscore.scorers.training_set import TrainingSet
 
 __all__ = ["LinearScorer"]
 

@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from evenscore.scorers.base import TrainingSet
 from evenscore.scorers.features import FeatureScaling
+from evenscore.scorers.training_set import TrainingSet
 
 __all__ = ["LinearStart"]
 

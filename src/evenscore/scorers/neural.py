@@ -15,10 +15,12 @@ from sklearn.base import clone
 from evenscore.constraints import Constraint, as_constraints
 from evenscore.learning.multipliers import AugmentedLagrangian, excess
 from evenscore.learning.objective import Strict
-from evenscore.scorers.base import ConstraintLike, FairScorer, History, TrainingSet, _seed
+from evenscore.scorers.base import ConstraintLike, FairScorer, seed_of
 from evenscore.scorers.features import FeatureScaling
+from evenscore.scorers.history import History
 from evenscore.scorers.network import forward
 from evenscore.scorers.progress import progress
+from evenscore.scorers.training_set import TrainingSet
 
 __all__ = ["NeuralScorer"]
 
@@ -307,7 +309,7 @@ class NeuralScorer(FairScorer):
                     gain=0.1,
                 ),
                 settings,
-                np.random.default_rng(_seed(self.random_state)),
+                np.random.default_rng(seed_of(self.random_state)),
                 keep,
             )
         return best, best.worst <= _COLLAPSED
@@ -364,7 +366,7 @@ def _fit_paper(
         paper_training.Fit(
             0.0 if scorer.strength is None else scorer.strength,
             0.05 if scorer.l2 is None else scorer.l2,
-            int(np.random.default_rng(_seed(scorer.random_state)).integers(2**31)),
+            int(np.random.default_rng(seed_of(scorer.random_state)).integers(2**31)),
         )
         for scorer in scorers
     ]

@@ -25,8 +25,9 @@ from evenscore.inference.gaps import constraint_estimates
 from evenscore.inference.variance import auc_estimates
 from evenscore.labels import label_text
 from evenscore.learning.standard import standardise
-from evenscore.scorers.base import TrainingSet, _seed
+from evenscore.scorers.base import seed_of
 from evenscore.scorers.progress import progress
+from evenscore.scorers.training_set import TrainingSet
 from evenscore.scores import CLASSES, decode
 from evenscore.tradeoff.path import Parameter, TradeoffPath, TradeoffPoint, settings
 
@@ -89,7 +90,7 @@ def tradeoff_path(
     parameter, values = _grid(scorer, constraints, tolerances, strengths)
     check_count(cv, "cv", 2)
     check_level(confidence_level)
-    rng = np.random.default_rng(_seed(random_state))
+    rng = np.random.default_rng(seed_of(random_state))
     scorer = clone(scorer)
     if scorer.get_params().get("random_state", 0) is None:
         scorer.set_params(random_state=int(rng.integers(2**31)))
