@@ -194,3 +194,14 @@ def test_excess(gap, tolerance):
     found = float(excess(np.array([gap]), tolerance)[0])
     expected = 0.0 if abs(gap) <= tolerance else gap - math.copysign(tolerance, gap)
     assert found == pytest.approx(expected, abs=1e-15)
+
+
+def test_a_multiplier_waits_while_its_gap_closes_by_itself():
+    rule = AugmentedLagrangian(penalty=4.0, growth=1.0, gain=0.5, hold=0.9)
+    state = rule.update(rule.init(np.zeros(3)), np.array([0.2, 0.2, 0.2]), np.zeros(3))
+    first = state.multipliers
+    np.testing.assert_allclose(first, 0.4)  # half of 4 · 0.2
+    state = rule.update(state, np.array([0.1, 0.19, -0.1]), np.zeros(3))
+    assert state.multipliers[0] == first[0]  # closing: it waits
+    assert state.multipliers[1] > first[1]  # not closing fast enough
+    assert state.multipliers[2] < first[2]  # on the other side: it falls

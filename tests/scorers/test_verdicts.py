@@ -45,27 +45,48 @@ def rows(n=1200, seed=0, noise=0):
 @pytest.mark.parametrize(
     ("training", "new", "options", "state", "reason"),
     [
-        (estimate(0.01), None, {}, "reached", ""),
+        (estimate(0.01), None, {}, "reached in training", ""),
         (estimate(0.01), estimate(0.005), {}, "reached", ""),
         (estimate(0.01), estimate(-0.015), {}, "cannot tell", "1000 positives of b are too few"),
-        (estimate(0.01), estimate(0.015), {}, "cannot tell", "about 1,000 might do"),
+        (estimate(0.01), estimate(0.015), {}, "cannot tell", "about 4,000 might do"),
+        (estimate(0.01), estimate(0.025), {}, "cannot tell", "about 4,000 would settle it"),
         (estimate(0.01), estimate(0.04), {}, "not reached", "fits its training rows too closely"),
         (estimate(0.01), estimate(-0.04), {}, "not reached", "fits its training rows too closely"),
-        (estimate(0.05), None, {}, "not reached", "training ended first"),
-        (estimate(0.05), None, {"alone": False}, "not reached", "training ended first"),
+        (estimate(0.05), None, {}, "not reached", "still closing"),
+        (estimate(0.05), None, {"alone": False}, "not reached", "still closing"),
         (estimate(0.05), None, {"alone": True}, "not reached", "conflicts with the other gaps"),
         (estimate(0.05), None, {"size": 40.0}, "not reached", "only 40 positives of b"),
-        (estimate(0.0), estimate(0.03), {"expected": 0.06}, "not reached", r"the \+0.060 that"),
+        (estimate(0.15), None, {"size": 40.0}, "not reached", "still closing"),
+        (estimate(0.05), estimate(0.0), {}, "not reached", "still closing"),
+        (estimate(0.0), estimate(0.03), {"expected": 0.06}, "not reached", "than training could"),
+        (estimate(-0.1), estimate(0.12, 0.05), {"expected": 0.01}, "not reached", "too closely"),
         (estimate(0.0), estimate(0.0, np.nan), {}, "cannot tell", "too few for an interval"),
+        (estimate(np.nan), estimate(0.0), {}, "cannot tell", "too few"),
     ],
 )
 def test_states_and_reasons(training, new, options, state, reason):
     found = verdict(training, new, **options)
     assert found.state == state
-    assert (found.reason == "") == (state == "reached")
+    assert (found.reason == "") == state.startswith("reached")
     assert re.search(reason, found.reason)
     assert str(found).startswith(f"gap: {state}, {training.value:+.3f} in training")
     assert str(found).endswith(".")
+
+
+def test_no_number_of_rows_proves_a_gap_of_zero():
+    found = judge("gap", 0.0, estimate(0.0), estimate(0.001), 0.0, ("positives of b", 300.0))
+    assert found.state == "cannot tell"
+    assert "exactly zero" in found.reason
+
+
+def test_the_gap_that_decided_is_the_one_told():
+    found = verdict(estimate(-0.1), estimate(0.12, 0.05), expected=0.01)
+    assert found.value == 0.12
+    assert found.where == "on rows not trained on"
+    found = verdict(estimate(0.01), estimate(0.005, 0.005), expected=0.03)
+    assert found.beyond == pytest.approx(0.01)
+    assert found.where == "expected on new rows"
+    assert repr(found) == f"<Verdict {found}>"
 
 
 def test_an_interval_within_the_tolerance_is_what_reaches():
@@ -205,6 +226,31 @@ def test_a_penalty_promises_nothing():
 def test_no_constraint_no_folds():
     X, y, _ = rows(200)
     assert LinearScorer(cross_fit=3).fit(X, y).gaps_ == {"train": []}
+
+
+def test_the_looser_the_tolerance_the_better_the_ranking():
+    X, y, group = rows(3000)
+    for make in (LinearScorer, BoostedScorer):
+        aucs, gaps = [], []
+        for tolerance in (0.02, 0.1, 0.2):
+            scorer = make("inter_group", tolerance=tolerance, random_state=0)
+            scorer.fit(X, y, sensitive_features=group)
+            aucs.append(scorer.history_.auc[-1])
+            gaps.append(abs(scorer.gaps_["train"][0].value))
+        assert aucs == sorted(aucs)
+        assert gaps == sorted(gaps)
+        assert 0.05 < gaps[1] <= 0.1
+
+
+def test_a_cell_that_is_not_compared_may_be_small():
+    X, y, group = rows(600)
+    kept = (y == 1) | (group == 0) | (np.arange(600) % 100 == 0)
+    on_positives = RocConstraint(on="positives", rates=(0.25,))
+    scorer = LinearScorer(on_positives, cross_fit=3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        scorer.fit(X[kept], y[kept], sensitive_features=group[kept])
+    assert len(scorer.verdicts_) == 1
 
 
 # ---------------------------------------------------------------------- refusals

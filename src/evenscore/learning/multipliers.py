@@ -31,14 +31,14 @@ Floats = NDArray[np.float64]
 class MultiplierState:
     """Multipliers, the gaps tolerated, and what the augmented Lagrangian keeps.
 
-    That is: its penalty, strict minus surrogate gaps, and the largest violation seen last.
+    That is: its penalty, strict minus surrogate gaps, and what was beyond the tolerance last.
     """
 
     multipliers: Floats
     tolerance: Floats
     penalty: float = 0.0
     correction: Floats | float = 0.0
-    violation: float = np.inf
+    beyond: Floats | None = None
 
 
 def excess(gaps: Floats, tolerance: Floats | float) -> Floats:
@@ -123,7 +123,9 @@ class AugmentedLagrangian(MultiplierRule):
     strict gap at the last update: what converges to zero is the strict gap. ρ grows while the
     violation does not shrink by half, up to a limit. On small samples strict gaps jump; `damping`
     is the share of a new difference that enters the correction. `gain` is the share of a step that
-    is made: less than one where updates come before the minimum is reached.
+    is made: less than one where updates come before the minimum is reached. There a multiplier also
+    does well to wait while its gap is closing by itself: with `hold` it does not grow as long as
+    what is beyond the tolerance is less than that share of what it was.
     """
 
     penalty: float = 4.0
@@ -131,6 +133,7 @@ class AugmentedLagrangian(MultiplierRule):
     damping: float = 0.5
     max_penalty: float = 16.0
     gain: float = 1.0
+    hold: float = 0.0
 
     def init(self, tolerance: Floats) -> MultiplierState:
         """Zero multipliers and the initial penalty."""
@@ -149,8 +152,14 @@ class AugmentedLagrangian(MultiplierRule):
         rho = state.penalty
         wanted = rho * excess(strict + state.multipliers / rho, state.tolerance)
         moved = self.bound(state.multipliers + self.gain * (wanted - state.multipliers))
-        violation = float(np.max(np.abs(excess(strict, state.tolerance)), initial=0.0))
-        if violation > 0.5 * state.violation:
-            rho = min(rho * self.growth, self.max_penalty)
+        beyond = excess(strict, state.tolerance)
+        before = state.beyond
+        if before is not None:
+            closing = (np.abs(beyond) < self.hold * np.abs(before)) & (beyond * before > 0.0)
+            growing = np.abs(moved) > np.abs(state.multipliers)
+            moved = np.where(closing & growing, state.multipliers, moved)
+            now, then = (np.max(np.abs(part), initial=0.0) for part in (beyond, before))
+            if now > 0.5 * then:
+                rho = min(rho * self.growth, self.max_penalty)
         correction = state.correction + self.damping * (strict - surrogate - state.correction)
-        return MultiplierState(moved, state.tolerance, rho, correction, violation)
+        return MultiplierState(moved, state.tolerance, rho, correction, beyond)

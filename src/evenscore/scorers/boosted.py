@@ -25,7 +25,8 @@ __all__ = ["BoostedScorer"]
 Floats = NDArray[np.float64]
 
 _PENALTY = 16.0  # of the augmented Lagrangian
-_GAIN, _MOST = 0.2, 0.4  # of an update, were there 200 rounds; with fewer it is larger
+_GAIN, _MOST = 0.25, 0.5  # of an update, were there 200 rounds; with fewer it is larger
+_HOLD = 0.97  # a multiplier waits while its gap falls by 3 % and more an update
 _SHARES = ("bagging_fraction", "feature_fraction", "feature_fraction_bynode")
 
 
@@ -45,9 +46,10 @@ class BoostedScorer(FairScorer):
         The gap each constraint may leave, unless it has a tolerance of its own.
     strength : float
         Instead of a tolerance: the penalty λ of the objective AUC − λ Σ |gap|.
-    margin : float, default 1
-        The share of the tolerance left to new data: training aims at (1 − margin) · tolerance.
-        Trees fit their training rows too well to aim at more than zero.
+    margin : float, default 0.02
+        The part of the tolerance left to new data: training aims at tolerance − margin, or at zero
+        if that is less. Trees
+        fit their training rows closely; a gap closed in training is often not quite closed.
     guards : bool, default True
         With a tolerance, constrain the rates around those of a ROC constraint too, so that gaps do
         not return on new data; two standard errors more than the tolerance are left there.
@@ -122,7 +124,7 @@ class BoostedScorer(FairScorer):
         *,
         tolerance: float | None = None,
         strength: float | None = None,
-        margin: float = 1.0,
+        margin: float = 0.02,
         guards: bool = True,
         linear_start: bool = True,
         n_estimators: int = 200,
@@ -215,6 +217,7 @@ class BoostedScorer(FairScorer):
             penalty=self._shared(_PENALTY),
             growth=1.0,
             gain=min(_MOST, _GAIN * max(1.0, 200.0 / self.n_estimators)),
+            hold=_HOLD,
         )
         gradient = boosting.Gradient(
             train, objective, rule, self._aims(objective, self.margin), int(self.n_estimators)

@@ -35,6 +35,7 @@ START = 0.3  # share of the rounds that maximise the likelihood, before any cons
 SETTLED = 0.6  # share of the updates after which an iterate may be the one kept
 _EVERY = 5  # rounds between two updates of the multipliers
 _LEAST = 0.5  # curvature of a row at which the objective is flat, times the bandwidth
+_STEEP = 0.3  # more of it for a row, times its gradient
 _LAST = 0.1  # learning rate of the last rounds, relative to the first
 
 
@@ -98,8 +99,9 @@ class Gradient:
 
     Rows weigh one on average. The first rounds are those of the likelihood: while all scores are
     alike a gap means nothing. Then comes the gradient of the objective at the standardised scores,
-    with a curvature of (½ · share in its class + |gradient|) / bandwidth, so that the step of a row
-    on its own is less than a bandwidth, whatever the multipliers. Both shrink as rounds go by.
+    with a curvature of (½ · share in its class + 0.3 |gradient|) / bandwidth, so that the step of a
+    row on its own is a few bandwidths at most, whatever the multipliers. Steps shrink as rounds go
+    by.
     """
 
     train: TrainingSet
@@ -130,7 +132,7 @@ class Gradient:
         done = (number - self.start) / (self.rounds - self.start)
         n, scale = len(raw), self.standard.scale
         gradient = n * self.standard.pull_back(evaluation.gradient)
-        curvature = self.least + n * np.abs(evaluation.gradient)
+        curvature = self.least + _STEEP * n * np.abs(evaluation.gradient)
         fall = _LAST + (1.0 - _LAST) * 0.5 * (1.0 + np.cos(np.pi * done))
         return fall * gradient, curvature / (self.objective.bandwidth * scale**2)
 

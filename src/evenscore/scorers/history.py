@@ -18,7 +18,8 @@ Floats = NDArray[np.float64]
 class History:
     """What happened, one entry an update of the multipliers.
 
-    `gaps` are strict ones and, like `multipliers`, in the order of the scorer's `gap_names_`.
+    `gaps` are strict ones, with what they are known to grow by on new rows, if anything; like
+    `multipliers` they are in the order of the scorer's `gap_names_`.
     """
 
     objective: list[float] = field(default_factory=list)

@@ -48,8 +48,9 @@ class LinearScorer(FairScorer):
         The gap each constraint may leave, unless it has a tolerance of its own.
     strength : float
         Instead of a tolerance: the penalty λ of the objective AUC − λ Σ |gap|.
-    margin : float, default 0.5
-        The share of the tolerance left to new data: training aims at (1 − margin) · tolerance.
+    margin : float, default 0.01
+        The part of the tolerance left to new data: training aims at tolerance − margin, or at zero
+        if that is less.
     guards : bool, default True
         With a tolerance, constrain the rates around those of a ROC constraint too, so that gaps do
         not return on new data; two standard errors more than the tolerance are left there.
@@ -100,7 +101,7 @@ class LinearScorer(FairScorer):
         *,
         tolerance: float | None = None,
         strength: float | None = None,
-        margin: float = 0.5,
+        margin: float = 0.01,
         guards: bool = True,
         l2: float | None = None,
         compress: bool = True,

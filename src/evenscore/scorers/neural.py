@@ -65,8 +65,9 @@ class NeuralScorer(FairScorer):
         By default 512, in paper mode 100.
     learning_rate : float
         By default 0.003, falling to zero; in paper mode 0.001 throughout.
-    margin : float, default 0.5
-        The share of the tolerance left to new data: training aims at (1 − margin) · tolerance.
+    margin : float, default 0.01
+        The part of the tolerance left to new data: training aims at tolerance − margin, or at zero
+        if that is less.
     guards : bool, default True
         With a tolerance, constrain the rates around those of a ROC constraint too, so that gaps do
         not return on new data; two standard errors more than the tolerance are left there.
@@ -105,7 +106,7 @@ class NeuralScorer(FairScorer):
         n_iter: int | None = None,
         batch_size: int | None = None,
         learning_rate: float | None = None,
-        margin: float = 0.5,
+        margin: float = 0.01,
         guards: bool = True,
         compress: bool = True,
         bandwidth: float = 0.3,

@@ -12,20 +12,21 @@ from evenscore.inference.estimate import Estimate
 
 __all__ = ["State", "Verdict", "judge"]
 
-State = Literal["reached", "cannot tell", "not reached"]
+State = Literal["reached", "reached in training", "cannot tell", "not reached"]
 
 SLACK = 1e-3  # a training gap so little beyond the tolerance is within it
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """What became of one gap.
 
-    With rows that were not trained on (`new`), their interval decides: "reached" if all of it is
-    within the tolerance, "not reached" if all of it lies beyond, otherwise "cannot tell". Without
-    such rows, the training gap decides, and chance is not ruled out. `reason` is empty if the gap
-    is reached.
+    "not reached": it is beyond the tolerance in training, or its whole interval on rows not trained
+    on (`new`) is. Otherwise those rows decide: "reached" if the whole interval is within the
+    tolerance, "cannot tell" if it is neither within nor beyond. Without such rows: "reached in
+    training", which new rows may contradict. `value` is the gap that decided and `where` it was
+    seen; `reason` is empty if the gap is reached.
     """
 
     name: str
@@ -33,19 +34,14 @@ class Verdict:
     training: Estimate
     new: Estimate | None
     state: State
+    value: float
+    where: str
     reason: str = ""
 
     @property
-    def seen(self) -> Estimate:
-        """The gap where it is beyond the tolerance: in training if it is so there, or else new."""
-        if self.new is None or abs(self.training.value) > self.tolerance + SLACK:
-            return self.training
-        return self.new
-
-    @property
     def beyond(self) -> float:
-        """How far the gap is beyond its tolerance."""
-        return max(0.0, abs(self.seen.value) - self.tolerance)
+        """How far the gap that decided is beyond its tolerance."""
+        return max(0.0, abs(self.value) - self.tolerance)
 
     def __str__(self) -> str:
         told = f"{self.name}: {self.state}, {self.training.value:+.3f} in training"
@@ -54,6 +50,9 @@ class Verdict:
             told += f", {new.value:+.3f} ({new.low:+.3f} to {new.high:+.3f}) on rows not trained on"
         told += f", tolerance {self.tolerance:g}"
         return f"{told}; {self.reason}." if self.reason else f"{told}."
+
+    def __repr__(self) -> str:
+        return f"<Verdict {self}>"
 
 
 def judge(
@@ -78,38 +77,53 @@ def judge(
 tolerance 0.02; 100 positives of b are too few to tell, about 400 might do.
     """
     cell, size = smallest
-    if abs(expected) > tolerance + SLACK:
-        if abs(training.value) <= tolerance + SLACK:
-            why = (
-                f"training could not make up for the {expected - training.value:+.3f} that returns"
-            )
-        elif alone:
-            why = "it conflicts with the other gaps, without which it is reached"
-        elif size * tolerance < 2.0:
-            why = f"there are only {size:g} {cell}, one of which moves it by {1.0 / size:.3f}"
-        else:
-            why = "training ended first: train longer, or take a more flexible scorer"
-        return Verdict(name, tolerance, training, new, "not reached", why)
+    moved = expected != training.value
+    trained = expected, "expected on new rows" if moved else "on the training data"
+
+    def verdict(state: State, decided: tuple[float, str], reason: str = "") -> Verdict:
+        return Verdict(name, tolerance, training, new, state, *decided, reason)
+
+    if not np.isfinite(expected):
+        return verdict("cannot tell", trained, f"{size:g} {cell} are too few")
+    over = abs(expected) - tolerance
+    closed = over <= SLACK
+    why = "the scorer fits its training rows too closely: regularise it, or train on more rows"
+    if not closed and moved and abs(training.value) <= tolerance + SLACK:
+        why = "what returns on new rows is more than training could make up for"
+    elif not closed and alone:
+        why = "it conflicts with the other gaps, without which it is reached"
+    elif not closed and over <= 2.0 / size:
+        why = f"there are only {size:g} {cell}, one of which moves it by {1.0 / size:.3f}"
+    elif not closed:
+        why = "it was still closing, or the scorer is not flexible enough: train longer"
     if new is None:
-        return Verdict(name, tolerance, training, None, "reached")
-    if not np.isfinite(new.low) or not np.isfinite(new.high):
-        why = f"{size:g} {cell} are too few for an interval"
-        return Verdict(name, tolerance, training, new, "cannot tell", why)
-    if max(abs(new.low), abs(new.high)) <= tolerance:
-        return Verdict(name, tolerance, training, new, "reached")
+        state: State = "reached in training" if closed else "not reached"
+        return verdict(state, trained, "" if closed else why)
+    seen = new.value, "on rows not trained on"
     if new.low > tolerance or new.high < -tolerance:
-        why = "the scorer fits its training rows too closely: regularise it, or train on more rows"
-        return Verdict(name, tolerance, training, new, "not reached", why)
+        return verdict("not reached", seen, why)
+    if not closed:
+        return verdict("not reached", trained, why)
+    if not np.isfinite(new.low) or not np.isfinite(new.high):
+        return verdict("cannot tell", seen, f"{size:g} {cell} are too few for an interval")
+    if max(abs(new.low), abs(new.high)) <= tolerance:
+        return verdict("reached", seen)
+    if tolerance == 0.0:
+        return verdict("cannot tell", seen, "no number of rows proves a gap of exactly zero")
+    return verdict("cannot tell", seen, _too_few(new, tolerance, cell, size))
+
+
+def _too_few(new: Estimate, tolerance: float, cell: str, size: float) -> str:
+    """How many rows would settle it, the gap being what it seems to be."""
     half = 0.5 * (new.high - new.low)
-    room = max(tolerance - abs(new.value), 0.5 * tolerance, 1e-12)
-    needed = size * (half / room) ** 2
-    why = f"{size:g} {cell} are too few to tell, about {_rounded(needed)} might do"
-    return Verdict(name, tolerance, training, new, "cannot tell", why)
-
-
-def _rounded(count: float) -> str:
-    """Two digits are enough."""
-    return f"{float(f'{count:.2g}'):,.0f}"
+    room = max(abs(tolerance - abs(new.value)), 0.1 * tolerance)
+    needed = float(f"{size * (half / room) ** 2:.2g}")
+    if abs(new.value) > tolerance:
+        return (
+            f"it seems to be beyond, but {size:g} {cell} are too few to be sure; about "
+            f"{needed:,.0f} would settle it"
+        )
+    return f"{size:g} {cell} are too few to tell, about {needed:,.0f} might do"
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict | None:
