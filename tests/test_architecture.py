@@ -23,6 +23,7 @@ LAYERS = [
     {"inference"},
     {"metrics"},
     {"learning"},
+    {"repairs"},
     {"scorers"},
     {"tradeoff"},
     {"datasets"},

@@ -11,7 +11,8 @@ from evenscore.thresholds import fair_thresholds, rates_at
 
 if TYPE_CHECKING:
     from evenscore import datasets, inference
-    from evenscore.scorers import BoostedScorer, LinearScorer, NeuralScorer
+    from evenscore.repairs import Repair, repair
+    from evenscore.scorers import BoostedScorer, LinearScorer, NeuralScorer, RepairedScorer
     from evenscore.tradeoff import TradeoffPath, tradeoff_path
 
 __version__ = "0.1.0"
@@ -22,6 +23,8 @@ __all__ = [
     "GroupedScores",
     "LinearScorer",
     "NeuralScorer",
+    "Repair",
+    "RepairedScorer",
     "RocConstraint",
     "RocCurve",
     "TradeoffPath",
@@ -31,12 +34,14 @@ __all__ = [
     "inference",
     "metrics",
     "rates_at",
+    "repair",
     "tradeoff_path",
 ]
 
 
 _LAZY = ("datasets", "inference")
-_SCORERS = ("BoostedScorer", "LinearScorer", "NeuralScorer")
+_SCORERS = ("BoostedScorer", "LinearScorer", "NeuralScorer", "RepairedScorer")
+_REPAIRS = ("Repair", "repair")
 _TRADEOFF = ("TradeoffPath", "tradeoff_path")
 
 
@@ -48,6 +53,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"evenscore.{name}")
     if name in _SCORERS:
         return getattr(import_module("evenscore.scorers"), name)
+    if name in _REPAIRS:
+        return getattr(import_module("evenscore.repairs"), name)
     if name in _TRADEOFF:
         return getattr(import_module("evenscore.tradeoff"), name)
     raise AttributeError(f"module 'evenscore' has no attribute {name!r}")

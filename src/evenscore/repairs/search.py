@@ -1,0 +1,257 @@
+"""Look for the maps: as little movement as the tolerances allow, as much AUC as can be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenscore.constraints import AucConstraint, RocConstraint
+from evenscore.repairs.alignment import Aligner, Order
+from evenscore.repairs.maps import IncreasingMap
+from evenscore.repairs.orders import calibrated, common_order, mixed
+from evenscore.repairs.points import Points, Wanted, place, wanted_points
+from evenscore.repairs.profile import Profile
+from evenscore.scores import GroupedScores
+
+__all__ = ["Found", "Search"]
+
+Floats = NDArray[np.float64]
+Maps = tuple[IncreasingMap, ...]
+
+_HALVINGS = 12
+_REACH = 8.0  # largest offset of a group's log-odds that is tried
+_GAIN = 0.05  # a calibrated order must gain so much AUC, over the root of the smaller class
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The maps, and the rates asked for that could not all be had."""
+
+    maps: Maps
+    conflicts: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The sample, the constraints, and how far to go."""
+
+    scores: GroupedScores
+    roc: Sequence[RocConstraint]
+    auc: Sequence[AucConstraint]
+    tolerance: float
+    strength: float | None
+    guards: bool
+    min_beyond: float
+    sizes: Floats  # effective sizes of the cells by the labels, (2, K)
+
+    @cached_property
+    def _profile(self) -> Profile:
+        return Profile.of(self.scores)
+
+    @cached_property
+    def _aligner(self) -> Aligner:
+        return Aligner(self.scores, self._profile)
+
+    @cached_property
+    def _own_orders(self) -> Maps:
+        return calibrated(self._profile, self.scores.effective_sizes)
+
+    @cached_property
+    def _score_order(self) -> Maps:
+        low = np.array([self._profile.low])
+        return (IncreasingMap(low, low),) * self.scores.n_groups
+
+    def run(self) -> Found:
+        """Points for the ROC constraints, an order in between, offsets for the AUC constraints."""
+        wanted = wanted_points(
+            self.scores,
+            self.roc,
+            guards=self.guards,
+            tolerance=self.tolerance,
+            min_beyond=self.min_beyond,
+            sizes=self.sizes,
+        )
+        if self._profile.low == self._profile.high:
+            return Found(self._score_order, ())
+        asked = [one for one in wanted if one.asked]
+        if asked and all(np.all(one.own == one.common) for one in asked):
+            # The groups' cuts are the same already, as after a repair: nothing is to be moved.
+            points = place(wanted, self._profile, [0.0] * len(wanted))
+        else:
+            points = self._points(wanted)
+        if np.all(points.at == points.value):
+            orders: list[Order] = [self._score_order] * len(points.free)
+        else:
+            orders = self._best_orders(points)
+        if self.auc:
+            orders = self._with_offsets(points, orders)
+        if all(order is self._score_order for order in orders) and np.all(
+            points.at == points.value
+        ):
+            return Found(self._score_order, ())
+        return Found(self._aligner.maps(points, orders), points.conflicts)
+
+    # ------------------------------------------------------------------ ROC constraints
+
+    def _points(self, wanted: list[Wanted]) -> Points:
+        """As far as asked for, or as little as brings every gap within its tolerance."""
+        if self.strength is not None:
+            return place(wanted, self._profile, [self.strength] * len(wanted))
+
+        def points(slack: float) -> Points:
+            return place(wanted, self._profile, [one.strength(slack) for one in wanted])
+
+        if not any(one.tolerance > 0.0 for one in wanted):
+            return points(0.0)
+        enough, too_much = 0.0, 1.0
+        if self._within(wanted, points(1.0)):
+            return points(1.0)
+        for _ in range(_HALVINGS):
+            middle = (enough + too_much) / 2.0
+            if self._within(wanted, points(middle)):
+                enough = middle
+            else:
+                too_much = middle
+        return points(enough)
+
+    def _within(self, wanted: list[Wanted], points: Points) -> bool:
+        """Whether every gap asked for is within its tolerance, the maps being straight lines."""
+        maps = self._aligner.maps(points, [None] * len(points.free))
+        for one in wanted:
+            if not one.asked:
+                continue
+            for i, j in combinations(range(len(maps)), 2):
+                cut = maps[j].inverse(maps[i](one.own[i]))
+                gap = float(one.cells[j].survival(cut)) - one.rate
+                if abs(gap) > one.tolerance + 1e-12:
+                    return False
+        return True
+
+    # ------------------------------------------------------------------ between the points
+
+    def _best_orders(self, points: Points) -> list[Order]:
+        """For every free segment the order with the largest AUC.
+
+        The score's own order and straight lines are compared first; the groups' log-odds must be
+        better by more than chance makes them.
+        """
+        orders: list[Order] = [self._score_order if free else None for free in points.free]
+        smaller = float(self.scores.effective_sizes.sum(axis=1).min())
+        margin = _GAIN / np.sqrt(smaller)
+        for k in np.flatnonzero(points.free):
+            best, kept = -np.inf, orders[k]
+            for order, least in (
+                (self._score_order, 0.0),
+                (None, 1e-9),
+                (self._own_orders, margin),
+            ):
+                orders[k] = order
+                auc = self._profile.matrix(self._aligner.maps(points, orders)).overall
+                if auc > best + least:
+                    best, kept = auc, order
+            orders[k] = kept
+        return orders
+
+    # ------------------------------------------------------------------ AUC constraints
+
+    def _with_offsets(self, points: Points, orders: list[Order]) -> list[Order]:
+        """Merge the groups with offsets that bring the AUC gaps within their tolerances."""
+        n_pairs = self.scores.n_groups * (self.scores.n_groups - 1) // 2
+        told = [
+            self.tolerance if one.tolerance is None else one.tolerance
+            for one in self.auc
+            for _ in range(n_pairs)
+        ]
+        left = np.array(told) + 1.0 / self._profile.smallest
+        if self.strength is not None:
+            left = np.full(len(told), 1.0 / self._profile.smallest)
+
+        def gaps(some: list[Order]) -> Floats:
+            return self._profile.gaps(self._aligner.maps(points, some), list(self.auc))
+
+        if not points.free.any() or np.all(np.abs(gaps(orders)) <= left):
+            return orders
+        common = common_order(self._profile, self.scores.effective_sizes)
+
+        def merged(offsets: Floats, strength: float) -> list[Order]:
+            order = mixed(common, self._own_orders, offsets, strength)
+            return [order if free else old for free, old in zip(points.free, orders, strict=True)]
+
+        offsets = _offsets(lambda theta: gaps(merged(theta, 1.0)), self.scores.n_groups)
+        if self.strength is not None:
+            return merged(offsets, self.strength) if self.strength > 0.0 else orders
+        tolerated = np.array(told)
+        if not np.all(np.abs(gaps(merged(offsets, 1.0))) <= tolerated) or not tolerated.any():
+            return merged(offsets, 1.0)
+        too_little, enough = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (too_little + enough) / 2.0
+            if np.all(np.abs(gaps(merged(offsets, middle))) <= tolerated):
+                enough = middle
+            else:
+                too_little = middle
+        return merged(offsets, enough)
+
+
+def _offsets(gaps: Callable[[Floats], Floats], n_groups: int) -> Floats:
+    """Offsets of the groups, the first one zero, at which the gaps are as small as can be."""
+
+    def full(free: Floats) -> Floats:
+        return np.concatenate(([0.0], free))
+
+    def loss(free: Floats) -> float:
+        return float(np.sum(gaps(full(free)) ** 2))
+
+    theta = np.zeros(n_groups - 1)
+    if n_groups == 2:
+        grid = np.linspace(-_REACH, _REACH, 33)
+        values = [gaps(full(np.array([offset]))) for offset in grid]
+        theta[0] = grid[int(np.argmin([np.sum(value**2) for value in values]))]
+        if len(values[0]) == 1:
+            return full(_crossing(gaps, grid, np.concatenate(values), theta))
+    step, best = 0.1, loss(theta)
+    for _ in range(20):
+        here = gaps(full(theta))
+        slopes = np.empty((len(here), len(theta)))
+        for k in range(len(theta)):
+            shift = step * (np.arange(len(theta)) == k)
+            slopes[:, k] = (gaps(full(theta + shift)) - gaps(full(theta - shift))) / (2.0 * step)
+        move = -np.linalg.lstsq(slopes, here, rcond=1e-6)[0]
+        move = np.clip(move, -1.0, 1.0)
+        for share in (1.0, 0.5, 0.25, 0.1):
+            tried = loss(theta + share * move)
+            if tried < best:
+                theta, best = theta + share * move, tried
+                break
+        else:
+            if step < 0.02:
+                break
+            step /= 2.0
+    return full(theta)
+
+
+def _crossing(
+    gaps: Callable[[Floats], Floats], grid: Floats, values: Floats, theta: Floats
+) -> Floats:
+    """The offset, nearest to zero, at which the only gap changes its sign; else the best seen."""
+    change = np.flatnonzero(np.sign(values[:-1]) * np.sign(values[1:]) <= 0.0)
+    if len(change) == 0:
+        return theta
+    k = change[int(np.argmin(np.abs(grid[change] + grid[change + 1])))]
+    low, high, sign = grid[k], grid[k + 1], np.sign(values[k])
+    best, least = theta, abs(float(gaps(np.append(0.0, theta))[0]))
+    for _ in range(30):
+        middle = (low + high) / 2.0
+        value = float(gaps(np.array([0.0, middle]))[0])
+        if abs(value) <= least:
+            best, least = np.array([middle]), abs(value)
+        if np.sign(value) == sign:
+            low = middle
+        else:
+            high = middle
+    return best

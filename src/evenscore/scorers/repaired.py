@@ -1,0 +1,356 @@
+"""RepairedScorer: any classifier, and one increasing map per group that makes its score fair."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    check_is_fitted,
+    column_or_1d,
+    has_fit_parameter,
+    validate_data,
+)
+
+from evenscore.constraints import as_constraints
+from evenscore.labels import label_text
+from evenscore.repairs import repair
+from evenscore.repairs.result import Unseen
+from evenscore.scorers.base import ConstraintLike, cut_at_prevalence, seed_of
+from evenscore.scorers.training_set import TrainingSet
+from evenscore.scores import CLASSES, decode
+
+__all__ = ["RepairedScorer"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+_FEW = 2000  # rows, below which more folds and slower learning pay
+
+
+class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose score is repaired: it needs the group to fit *and to score*.
+
+    The classifier (any with `decision_function` or `predict_proba`; LightGBM trees if None) is
+    cross-fitted: every row is scored by a model that has not seen it, and `repair` finds the maps
+    on those scores. With `ensemble` the score of a new row is the mean of the repaired scores of
+    the models of all folds, whose law is the one the maps were made for; without, that of one model
+    fitted on all rows. A `FrozenEstimator` is scored as it is: give rows it has not been fitted on.
+
+    `constraints`, `tolerance`, `strength`, `guards`, `unseen`, `min_beyond` and `soften` are those
+    of `repair`; `soften=0` makes the gaps of the cross-fitted scores vanish exactly. `cv` is a
+    number of folds (drawn within every class and group; by default 5, and 10 below 2,000 rows) or a
+    splitter. Without constraints it is the classifier itself.
+
+    Treating people by their group when decisions are made may be unlawful where you are, even to
+    make them fair (see `repair`). `LinearScorer`, `BoostedScorer` and `NeuralScorer` need the group
+    only to fit.
+
+    After `fit`: `classes_`, `groups_`, `estimators_` (the models), `repair_` (the maps; None
+    without constraints), `gaps_` (its gaps, "before" and "after", on the cross-fitted scores, with
+    intervals), `intercept_`, `n_features_in_` (and `feature_names_in_`).
+
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from evenscore import RocConstraint
+    >>> from evenscore.datasets import load_german
+    >>> data = load_german()
+    >>> train, test = data.train, data.test
+    >>> constraint = RocConstraint(on="both", rates=(1 / 8, 1 / 4))
+    >>> scorer = RepairedScorer(GaussianNB(), constraint, random_state=0)
+    >>> _ = scorer.fit(data.X[train], data.y[train], sensitive_features=data.groups[train])
+    >>> all(gap.low < 0 < gap.high for gap in scorer.gaps_["after"])
+    True
+    >>> scorer.decision_function(data.X[test], sensitive_features=data.groups[test]).shape
+    (300,)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        constraints: ConstraintLike = (),
+        *,
+        tolerance: float | None = None,
+        strength: float | None = None,
+        guards: bool = True,
+        cv: Any = None,
+        ensemble: bool = True,
+        unseen: Unseen = "error",
+        min_beyond: float = 5.0,
+        soften: float = 400.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.constraints = constraints
+        self.tolerance = tolerance
+        self.strength = strength
+        self.guards = guards
+        self.cv = cv
+        self.ensemble = ensemble
+        self.unseen = unseen
+        self.min_beyond = min_beyond
+        self.soften = soften
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # ------------------------------------------------------------------ fitting
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the classifier on folds, and the maps on the scores of the rows left out.
+
+        X goes to the classifier as it is. `sensitive_features` is needed with constraints.
+        """
+        constraints = as_constraints(self.constraints)
+        if constraints and sensitive_features is None:
+            raise ValueError(
+                f"{constraints[0].name} compares groups: pass sensitive_features to fit."
+            )
+        y = self._check(X, y)
+        positive = y == self.classes_[1]
+        codes = np.zeros(len(y), dtype=np.intp)
+        groups: tuple[Hashable, ...] = ("all",)
+        if sensitive_features is not None:
+            _, codes, groups = decode(positive, sensitive_features)
+            if len(codes) != len(y):
+                raise ValueError(f"sensitive_features has {len(codes)} rows but X has {len(y)}.")
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        self.groups_ = groups
+        data = TrainingSet(X, positive, codes, groups, weight)
+        score = self._cross_fit(data, y, bool(constraints))
+        self.repair_ = None
+        self.gaps_: dict[str, list[Any]] = {"before": [], "after": []}
+        if constraints:
+            self.repair_ = repair(
+                positive,
+                score,
+                sensitive_features=sensitive_features,
+                constraints=constraints,
+                tolerance=self.tolerance,
+                strength=self.strength,
+                guards=self.guards,
+                sample_weight=weight,
+                unseen=self.unseen,
+                min_beyond=self.min_beyond,
+                soften=self.soften,
+            )
+            self.gaps_ = {when: list(gaps) for when, gaps in (self.repair_.gaps or {}).items()}
+            score = self.repair_.transform(score, sensitive_features=sensitive_features)
+        self.intercept_ = -cut_at_prevalence(score, data)
+        return self
+
+    def _check(self, X: Any, y: Any) -> NDArray[Any]:
+        """Labels of two classes, as many as rows of X."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        _check_shape(X)
+        validate_data(self, X, skip_check_array=True)
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(labels)
+        if len(labels) != _num_samples(X):
+            raise ValueError(f"y has {len(labels)} rows but X has {_num_samples(X)}.")
+        self.classes_ = np.unique(labels)
+        kind = type_of_target(labels, input_name="y")
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}."
+            )
+        if len(labels) == 0:
+            raise ValueError("X and y have no rows.")
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y holds one class only, {label_text(self.classes_[0])}: a score needs two to "
+                "tell apart."
+            )
+        return np.asarray(labels)
+
+    def _cross_fit(self, data: TrainingSet, y: NDArray[Any], constrained: bool) -> Floats:
+        """Set `estimators_`; the scores of the training rows, by models that have not seen them."""
+        seed = int(np.random.default_rng(seed_of(self.random_state)).integers(2**31 - 1))
+        estimator = self.estimator
+        if isinstance(estimator, FrozenEstimator):
+            self.estimators_ = [estimator]
+            return self._base_score(estimator, data.X)
+        if estimator is None:
+            estimator = _trees(len(data), data.X, seed, self.n_jobs)
+        rows = np.arange(len(data))
+        if not constrained:
+            self.estimators_ = [_fitted(estimator, data, y, rows)]
+            return self._base_score(self.estimators_[0], data.X)
+        folds = self._folds(data, y, seed)
+        models = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fitted)(estimator, data, y, np.setdiff1d(rows, fold)) for fold in folds
+        )
+        score = np.full(len(data), np.nan)
+        for model, fold in zip(models, folds, strict=True):
+            score[fold] = self._base_score(model, _safe_indexing(data.X, fold))
+        if np.isnan(score).any():
+            row = int(np.argmax(np.isnan(score)))
+            raise ValueError(f"cv leaves row {row} in no fold to be scored by the others.")
+        self.estimators_ = models if self.ensemble else [_fitted(estimator, data, y, rows)]
+        return score
+
+    def _folds(self, data: TrainingSet, y: NDArray[Any], seed: int) -> list[Ints]:
+        """The rows scored by each model."""
+        cv = self.cv
+        if cv is None:
+            cv = 10 if len(data) < _FEW else 5
+        if isinstance(cv, bool | str):
+            raise ValueError(f"cv must be a number of folds or a splitter, not {cv!r}.")
+        if not isinstance(cv, Integral):
+            return [test for _, test in check_cv(cv, y, classifier=True).split(data.X, y)]
+        if cv < 2:
+            raise ValueError(f"cv must be at least 2, not {cv!r}.")
+        counts = np.bincount(data.positive, minlength=2)
+        if counts.min() < cv:
+            raise ValueError(
+                f"{cv} folds need {cv} rows of each class, but there are {counts.min()} "
+                f"{CLASSES[int(np.argmin(counts))]}: lower cv."
+            )
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(data))
+        order = order[np.argsort(data.cell[order], kind="stable")]
+        number = np.empty(len(data), dtype=np.intp)
+        number[order] = np.arange(len(data)) % int(cv)
+        return [np.flatnonzero(number == k) for k in range(int(cv))]
+
+    # ------------------------------------------------------------------ scoring
+
+    def _base_score(self, model: Any, X: Any) -> Floats:
+        """The classifier's own score for the second class."""
+        if hasattr(model, "decision_function"):
+            score = np.asarray(model.decision_function(X), dtype=np.float64)
+            return score[:, -1] if score.ndim == 2 else score
+        if hasattr(model, "predict_proba"):
+            return np.asarray(model.predict_proba(X), dtype=np.float64)[:, -1]
+        raise TypeError(
+            f"{type(model).__name__} has neither decision_function nor predict_proba: there is no "
+            "score to repair."
+        )
+
+    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+        """The repaired score: the higher, the more likely the second class.
+
+        With constraints `sensitive_features` is needed here, too: every group has its own map.
+        """
+        check_is_fitted(self)
+        if self.repair_ is not None and sensitive_features is None:
+            raise ValueError(
+                "A repaired score applies to everyone the map of the group: pass "
+                "sensitive_features to score (LinearScorer, BoostedScorer and NeuralScorer need "
+                "no groups for that)."
+            )
+        _check_shape(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        scores = [self._base_score(model, X) for model in self.estimators_]
+        if self.repair_ is not None:
+            scores = [
+                self.repair_.transform(score, sensitive_features=sensitive_features)
+                for score in scores
+            ]
+        return np.asarray(np.mean(scores, axis=0) + self.intercept_)
+
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
+        """The second class where the score is above 0.
+
+        Zero is where as many training rows are predicted to be of the second class as are.
+        """
+        above = self.decision_function(X, sensitive_features=sensitive_features) > 0.0
+        return np.asarray(self.classes_[above.astype(np.intp)])
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        sensitive_features: Any = None,
+    ) -> float:
+        """Accuracy of `predict`."""
+        predicted = self.predict(X, sensitive_features=sensitive_features)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        if self.estimator is not None:
+            inner = get_tags(self.estimator)
+            tags.input_tags = inner.input_tags
+        return tags
+
+
+def _check_shape(X: Any) -> None:
+    """Refuse an array that is no table; what is in it is for the classifier to judge."""
+    if isinstance(X, np.ndarray) and X.ndim != 2:
+        raise ValueError(
+            f"X must be a table of rows and features, but its shape is {X.shape}. Reshape your "
+            "data to one row a person."
+        )
+
+
+def _fitted(estimator: Any, data: TrainingSet, y: NDArray[Any], rows: Ints) -> Any:
+    """A copy of the classifier, fitted on some rows."""
+    model = clone(estimator)
+    X = data.X if len(rows) == len(y) else _safe_indexing(data.X, rows)
+    if data.weight is None:
+        return model.fit(X, y[rows])
+    if has_fit_parameter(model, "sample_weight"):
+        return model.fit(X, y[rows], sample_weight=data.weight[rows])
+    warnings.warn(
+        f"{type(model).__name__} takes no sample_weight: it is fitted without, and the weights "
+        "count for the maps only.",
+        UserWarning,
+        stacklevel=2,
+    )
+    return model.fit(X, y[rows])
+
+
+def _trees(n: int, X: Any, seed: int, n_jobs: int | None) -> Any:
+    """LightGBM trees, more and larger ones where there are more rows."""
+    from lightgbm import LGBMClassifier
+
+    d = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else 1
+    root = float(np.sqrt(n))
+    few = n < 20_000
+    return LGBMClassifier(
+        n_estimators=300 if n < _FEW else 200 if few else 400,
+        learning_rate=0.03 if few else 0.05,
+        num_leaves=int(np.clip(round(root / 10.0), 4, 15)),
+        min_child_samples=int(np.clip(n // 50, 10, 50)),
+        colsample_bynode=float(np.clip(8.0 / max(d, 1), 0.3, 1.0)),
+        subsample=0.7,
+        subsample_freq=1,
+        reg_lambda=1.0,
+        random_state=seed,
+        n_jobs=0 if n_jobs is None else n_jobs,  # 0: as OpenMP says
+        deterministic=True,
+        force_row_wise=True,
+        verbosity=-1,
+    )
