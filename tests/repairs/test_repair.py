@@ -552,3 +552,53 @@ def test_inputs_are_not_altered():
     repair(y, score, sensitive_features=group).transform(score, sensitive_features=group)
     for one, two in zip((y, score, group), copies, strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+# ---------------------------------------------------------------------- what may go wrong
+
+
+def test_everybodys_cuts_may_be_in_another_order_than_each_groups():
+    # Simpson: in both groups the cut of the negatives lies below that of the positives, in the
+    # pool above, because most positives are of the group with low scores.
+    rng = np.random.default_rng(0)
+    group = rng.choice(["a", "b"], 4000)
+    y = (rng.random(4000) < np.where(group == "a", 0.1, 0.9)).astype(int)
+    score = rng.normal(size=4000) + y + 2 * (group == "a")
+    fair = repair(y, score, sensitive_features=group)
+    assert fair.conflicts == ()
+    smallest = min(np.sum((y == c) & (group == z)) for c in (0, 1) for z in ("a", "b"))
+    assert max(abs(gap.value) for gap in fair.gaps["after"]) <= 1.0 / smallest
+
+
+@pytest.mark.parametrize("guards", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_tolerance_is_kept_whatever_lies_between_the_cuts(seed, guards):
+    rng = np.random.default_rng(seed)
+    group, y = rng.choice(["a", "b"], 1000), rng.integers(0, 2, 1000)
+    spread = 1 + (group == "b")
+    score = rng.normal(size=1000) * spread + y * (1 + 2 * (group == "a")) + (group == "b")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of conflicts
+        fair = repair(y, score, sensitive_features=group, tolerance=0.05, guards=guards)
+    if not fair.conflicts:
+        assert max(abs(gap.value) for gap in fair.gaps["after"]) <= 0.05 + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ties_are_not_made_worse(seed):
+    rng = np.random.default_rng(seed)
+    group, y = rng.choice(["a", "b"], 1000), rng.integers(0, 2, 1000)
+    score = np.clip(np.round((rng.normal(size=1000) + y + (group == "b")) * 1.5), -3, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fair = repair(y, score, sensitive_features=group)
+    before, after = (max(abs(g.value) for g in fair.gaps[k]) for k in ("before", "after"))
+    assert after <= before + 1e-12
+
+
+def test_a_score_within_the_tolerance_is_left_alone():
+    rng = np.random.default_rng(0)
+    group, y = rng.choice(["a", "b"], 3000), rng.integers(0, 2, 3000)
+    score = rng.normal(size=3000) + y
+    fair = repair(y, score, sensitive_features=group, tolerance=0.2)
+    np.testing.assert_array_equal(fair.transform(score, sensitive_features=group), score)

@@ -260,3 +260,10 @@ def test_bad_data():
         scorer.fit(X, y, sensitive_features=0 * group)
     with pytest.raises(TypeError, match="Silent has neither decision_function nor predict_proba"):
         RepairedScorer(Silent(), ROC).fit(X, y, sensitive_features=group)
+
+
+def test_a_frozen_classifier_of_other_classes_is_refused():
+    X, y, group = rows(400)
+    model = FrozenEstimator(LogisticRegression().fit(X, np.array(["good", "bad"])[y]))
+    with pytest.raises(ValueError, match="knows the classes"):
+        RepairedScorer(model, ROC).fit(X, y, sensitive_features=group)

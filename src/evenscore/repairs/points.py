@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 
 from evenscore.constraints import RocConstraint
 from evenscore.distributions import Distribution
@@ -122,7 +123,7 @@ def _without_conflicts(wanted: list[Wanted]) -> list[Wanted]:
 
 
 def _reversed(guard: Wanted, asked: Wanted) -> bool:
-    sides = np.sign(np.append(guard.own - asked.own, guard.common - asked.common))
+    sides = np.sign(guard.own - asked.own)
     return bool(sides[0] == 0.0 or np.any(sides != sides[0]))
 
 
@@ -159,15 +160,22 @@ class Points:
 def place(wanted: Sequence[Wanted], profile: Profile, strengths: Sequence[float]) -> Points:
     """Put the points in one order and make every group follow it.
 
-    Points are ordered by their common value. Where a group has them in another order they are
-    pooled by isotonic regression on the group's ranks; guards give way to rates asked for.
+    Points are ordered by their mean rank in the groups; common values follow that order (they need
+    not by themselves: everybody's cuts can be in another order than all the groups' own, where the
+    groups differ in prevalence). Where a group has points in another order they are pooled by
+    isotonic regression on the group's ranks; guards give way to rates asked for.
     """
     low, high = profile.low, profile.high
-    order = sorted(range(len(wanted)), key=lambda k: (wanted[k].common, not wanted[k].asked))
+    found = np.array([one.positions(told) for one, told in zip(wanted, strengths, strict=True)])
+    found = found.reshape(len(wanted), len(profile.groups)).T
+    ranks = [group.rank_of(found[z]) for z, group in enumerate(profile.groups)]
+    rank = np.mean(ranks, axis=0) if len(wanted) else np.empty(0)
+    order = sorted(
+        range(len(wanted)), key=lambda k: (rank[k], wanted[k].common, not wanted[k].asked)
+    )
     points = [wanted[k] for k in order]
-    at = np.array([wanted[k].positions(strengths[k]) for k in order])
-    at = at.reshape(len(points), len(profile.groups)).T
-    common = np.array([point.common for point in points])
+    at = found[:, order]
+    common = _increasing(np.array([point.common for point in points]), low, high)
     weight = np.array([1.0 if point.asked else _LIGHT for point in points])
     value, start = np.unique(common, return_index=True)
     stop = np.append(start, len(points))[1:]
@@ -182,7 +190,11 @@ def place(wanted: Sequence[Wanted], profile: Profile, strengths: Sequence[float]
         conflicts |= {points[k].name for k in np.flatnonzero(moved) if points[k].asked}
     free = np.ones(len(value) + 1, dtype=bool)
     for c in (0, 1):
-        ends = [point.common for point in points if point.on == c and point.guarded]
+        ends = [
+            float(own)
+            for point, own in zip(points, common, strict=True)
+            if point.on == c and point.guarded
+        ]
         if ends:
             inside = np.concatenate(([-np.inf], value)) >= min(ends)
             free &= ~(inside & (np.concatenate((value, [np.inf])) <= max(ends)))
@@ -196,6 +208,21 @@ def place(wanted: Sequence[Wanted], profile: Profile, strengths: Sequence[float]
         free,
         tuple(sorted(conflicts)),
     )
+
+
+def _increasing(common: Floats, low: float, high: float) -> Floats:
+    """The common values, none below an earlier one; those that had to be changed stay apart."""
+    if len(common) == 0:
+        return common
+    pooled = np.asarray(isotonic_regression(common).x)
+    result = pooled.copy()
+    for value in np.unique(pooled[pooled != common]):
+        members = np.flatnonzero(pooled == value)
+        below = pooled[pooled < value].max(initial=low)
+        above = pooled[pooled > value].min(initial=high)
+        width = 0.5 * min(value - below, above - value)
+        result[members] = value + width * np.linspace(-1.0, 1.0, len(members))
+    return result
 
 
 def _middle(at: Floats, weight: Floats, group: GroupProfile) -> float:

@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 Maps = tuple[IncreasingMap, ...]
 
 _HALVINGS = 12
+_SLACKS = 33  # shares of the tolerance that are tried, from the largest
 _REACH = 8.0  # largest offset of a group's log-odds that is tried
 _GAIN = 0.05  # a calibrated order must gain so much AUC, over the root of the smaller class
 
@@ -84,17 +85,24 @@ class Search:
             points = place(wanted, self._profile, [0.0] * len(wanted))
         else:
             points = self._points(wanted)
+        if asked and not self.auc and self._excess(wanted, self._score_order) <= 0.0:
+            return Found(self._score_order, ())  # every gap is within its tolerance already
         if np.all(points.at == points.value):
             orders: list[Order] = [self._score_order] * len(points.free)
         else:
-            orders = self._best_orders(points)
+            orders = self._best_orders(wanted, points)
         if self.auc:
             orders = self._with_offsets(points, orders)
         if all(order is self._score_order for order in orders) and np.all(
             points.at == points.value
         ):
             return Found(self._score_order, ())
-        return Found(self._aligner.maps(points, orders), points.conflicts)
+        maps = self._aligner.maps(points, orders)
+        if asked and not self.auc and self.strength is None:
+            before, after = (self._excess(wanted, some) for some in (self._score_order, maps))
+            if after > before:  # ties or conflicts: the score is better left alone
+                maps = self._score_order
+        return Found(maps, points.conflicts)
 
     # ------------------------------------------------------------------ ROC constraints
 
@@ -108,53 +116,50 @@ class Search:
 
         if not any(one.tolerance > 0.0 for one in wanted):
             return points(0.0)
-        enough, too_much = 0.0, 1.0
-        if self._within(wanted, points(1.0)):
-            return points(1.0)
-        for _ in range(_HALVINGS):
-            middle = (enough + too_much) / 2.0
-            if self._within(wanted, points(middle)):
-                enough = middle
-            else:
-                too_much = middle
-        return points(enough)
+        for slack in np.linspace(1.0, 0.0, _SLACKS):
+            found = points(float(slack))
+            if self._excess(wanted, self._straight(found)) <= 0.0:
+                break
+        return found
 
-    def _within(self, wanted: list[Wanted], points: Points) -> bool:
-        """Whether every gap asked for is within its tolerance, the maps being straight lines."""
-        maps = self._aligner.maps(points, [None] * len(points.free))
+    def _straight(self, points: Points) -> Maps:
+        return self._aligner.maps(points, [None] * len(points.free))
+
+    def _excess(self, wanted: list[Wanted], maps: Maps) -> float:
+        """By how much the worst gap asked for is beyond its tolerance; at most 0 if none is."""
+        worst = -np.inf
         for one in wanted:
             if not one.asked:
                 continue
             for i, j in combinations(range(len(maps)), 2):
                 cut = maps[j].inverse(maps[i](one.own[i]))
                 gap = float(one.cells[j].survival(cut)) - one.rate
-                if abs(gap) > one.tolerance + 1e-12:
-                    return False
-        return True
+                worst = max(worst, abs(gap) - one.tolerance - 1e-12)
+        return worst
 
     # ------------------------------------------------------------------ between the points
 
-    def _best_orders(self, points: Points) -> list[Order]:
+    def _best_orders(self, wanted: list[Wanted], points: Points) -> list[Order]:
         """For every free segment the order with the largest AUC.
 
-        The score's own order and straight lines are compared first; the groups' log-odds must be
-        better by more than chance makes them.
+        Straight lines and the score's own order are compared first; the groups' log-odds must be
+        better by more than chance makes them, and are not for those who go a share of the way. No
+        order may bring a gap further beyond its tolerance than straight lines do.
         """
-        orders: list[Order] = [self._score_order if free else None for free in points.free]
+        orders: list[Order] = [None] * len(points.free)
+        most = max(0.0, self._excess(wanted, self._straight(points)))
         smaller = float(self.scores.effective_sizes.sum(axis=1).min())
-        margin = _GAIN / np.sqrt(smaller)
+        others: list[tuple[Order, float]] = [(self._score_order, -1e-9)]
+        if self.strength is None or self.strength >= 1.0:
+            others.append((self._own_orders, _GAIN / np.sqrt(smaller)))
         for k in np.flatnonzero(points.free):
-            best, kept = -np.inf, orders[k]
-            for order, least in (
-                (self._score_order, 0.0),
-                (None, 1e-9),
-                (self._own_orders, margin),
-            ):
-                orders[k] = order
-                auc = self._profile.matrix(self._aligner.maps(points, orders)).overall
-                if auc > best + least:
-                    best, kept = auc, order
-            orders[k] = kept
+            best = self._profile.matrix(self._aligner.maps(points, orders)).overall
+            for order, least in others:
+                tried = [order if i == k else old for i, old in enumerate(orders)]
+                maps = self._aligner.maps(points, tried)
+                auc = self._profile.matrix(maps).overall
+                if auc > best + least and self._excess(wanted, maps) <= most:
+                    best, orders = auc, tried
         return orders
 
     # ------------------------------------------------------------------ AUC constraints

@@ -195,6 +195,12 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
         seed = int(np.random.default_rng(seed_of(self.random_state)).integers(2**31 - 1))
         estimator = self.estimator
         if isinstance(estimator, FrozenEstimator):
+            known = getattr(estimator, "classes_", self.classes_)
+            if list(known) != list(self.classes_):
+                raise ValueError(
+                    f"The frozen estimator knows the classes {list(known)}, but y holds "
+                    f"{list(self.classes_)}."
+                )
             self.estimators_ = [estimator]
             return self._base_score(estimator, data.X)
         if estimator is None:
