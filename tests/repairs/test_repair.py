@@ -602,3 +602,15 @@ def test_a_score_within_the_tolerance_is_left_alone():
     score = rng.normal(size=3000) + y
     fair = repair(y, score, sensitive_features=group, tolerance=0.2)
     np.testing.assert_array_equal(fair.transform(score, sensitive_features=group), score)
+
+
+def test_another_number_of_columns_is_refused():
+    rng = np.random.default_rng(0)
+    sex, old = rng.choice(["f", "m"], 2000), rng.choice(["y", "n"], 2000)
+    y = rng.integers(0, 2, 2000)
+    score = rng.normal(size=2000) + 2 * y
+    both = pd.DataFrame({"sex": sex, "old": old})
+    for unseen in ("error", "pooled"):
+        fair = repair(y, score, sensitive_features=both, unseen=unseen)
+        with pytest.raises(ValueError, match="has 1 columns, but the repair knows groups by 2"):
+            fair.transform(score, sensitive_features=sex)

@@ -70,8 +70,9 @@ class Repair:
         """The repaired scores; within a group the ranking and the ties are those of `y_score`.
 
         A group that the repair has not seen, or a missing one, is refused; with `unseen="pooled"`
-        the score is then left as it is. (At every rate asked for, the common cut is the one that
-        everybody together had, so that somebody like the average meets the cuts unchanged.)
+        the score is then left as it is. Several columns are given in the order of the fit. (At
+        every rate asked for, the common cut is the one that everybody together had, so that
+        somebody like the average meets the cuts unchanged.)
         """
         score = to_numbers(y_score, "y_score")
         codes = self._codes(sensitive_features)
@@ -81,6 +82,12 @@ class Repair:
     def _codes(self, sensitive_features: Any) -> NDArray[np.integer]:
         columns = to_columns(sensitive_features, "sensitive_features")
         check_lengths(columns)
+        known_by = len(self.groups[0]) if isinstance(self.groups[0], tuple) else 1
+        if len(columns) != known_by:
+            raise ValueError(
+                f"sensitive_features has {len(columns)} columns, but the repair knows groups by "
+                f"{known_by}."
+            )
         missing = None
         if self.unseen == "pooled":
             columns, missing = _filled(columns)
