@@ -4,14 +4,14 @@ Every remedy is a change of the boosted scorer's default parameters, or an avera
 Trained and judged inside the default training rows of each data set (two thirds, one third), of
 which the other benchmarks' first split keeps its test rows apart; their further splits do not.
 
-What was seen (3 or 4 splits; differences below 0.01 are chance): the linear start helps the AUC most
-where rows are few (German +0.015) and never hurts. Aiming at zero instead of half the tolerance brings
-Bank's inter-group gap from 0.017 to 0.006 above its floor and costs 0.0003 AUC. Rows held out to choose
-the number of trees cost AUC (up to 0.006) and close nothing. Leaves of 200 rows lose the constraint on
-German (+0.08) and 0.006 AUC on Bank. Guard rates, smoother gradients, half of the rows a tree and an
-average of five scorers make no clear difference; five times the regularisation closes Bank's gaps a
-little further at 0.001 AUC. Cross-fitting changes something only where an interval lies beyond the
-tolerance, as for intra_group on Bank.
+What was seen (3 or 4 splits; differences below 0.01 are chance): the linear start helps the AUC
+most where rows are few (German +0.015) and never hurts. Aiming at zero instead of half the
+tolerance brings Bank's inter-group gap from 0.017 to 0.006 above its floor and costs 0.0003 AUC.
+Rows held out to choose the number of trees cost AUC (up to 0.006) and close nothing. Leaves of 200
+rows lose the constraint on German (+0.08) and 0.006 AUC on Bank. Guard rates, smoother gradients,
+half of the rows a tree and an average of five scorers make no clear difference; five times the
+regularisation closes Bank's gaps a little further at 0.001 AUC. Cross-fitting changes something
+only where an interval lies beyond the tolerance, as for intra_group on Bank.
 
     python benchmarks/remedies.py --splits 4
     python benchmarks/remedies.py --data bank --constraints roc intra_group
