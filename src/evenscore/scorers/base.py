@@ -131,9 +131,11 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         constraints: tuple[Constraint, ...],
         looked: list[Estimate] | None = None,
     ) -> None:
-        self.intercept_ = -cut_at_prevalence(self._raw_score(data.X), data)
+        raw = self._raw_score(data.X)
+        self.intercept_ = -cut_at_prevalence(raw, data)
         try:
-            self._diagnose(train, held_out, constraints, looked)
+            scores = raw if train is data else self._raw_score(train.X)
+            self._diagnose(train, scores, held_out, constraints, looked)
         finally:
             del self._optimism
 
@@ -299,16 +301,15 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _diagnose(
         self,
         train: TrainingSet,
+        scores: Floats,
         held_out: TrainingSet | None,
         constraints: tuple[Constraint, ...],
         looked: list[Estimate] | None,
     ) -> None:
-        self.gaps_ = {}
-        for name, part in (("train", train), ("validation", held_out)):
-            if part is not None:
-                self.gaps_[name] = constraint_estimates(
-                    part.grouped(self._raw_score(part.X)), constraints
-                )
+        self.gaps_ = {"train": constraint_estimates(train.grouped(scores), constraints)}
+        if held_out is not None:
+            new = held_out.grouped(self._raw_score(held_out.X))
+            self.gaps_["validation"] = constraint_estimates(new, constraints)
         if looked is not None:
             self.gaps_["cross_fit"] = looked
         self.verdicts_: list[Verdict] = []
