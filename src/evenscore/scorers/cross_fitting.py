@@ -26,6 +26,8 @@ __all__ = ["CrossFit", "cross_fit"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
+_ALARM = 0.01  # chance that a gap within its tolerance is corrected all the same
+
 
 @dataclass(frozen=True, eq=False)
 class CrossFit:
@@ -57,7 +59,7 @@ def cross_fit(
     found = constraint_estimates(first, constraints)
     if tolerance is None:
         return CrossFit(found, nothing)
-    level = 1.0 - 0.05 / max(1, len(found))
+    level = 1.0 - _ALARM / max(1, len(found))
     careful = constraint_estimates(first, constraints, confidence_level=level)
     ends = np.array([(gap.low, gap.high) for gap in careful])
     above, below = ends[:, 0] - tolerance, ends[:, 1] + tolerance
