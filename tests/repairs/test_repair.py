@@ -614,3 +614,23 @@ def test_another_number_of_columns_is_refused():
         fair = repair(y, score, sensitive_features=both, unseen=unseen)
         with pytest.raises(ValueError, match="has 1 columns, but the repair knows groups by 2"):
             fair.transform(score, sensitive_features=sex)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"maps": [{"group": {}, "x": [0, 1], "y": [0, 1]}]},
+        {"gaps": None},
+        {"gaps": {"before": [{}]}},
+        {"constraints": None},
+        {"conflicts": None},
+    ],
+    ids=str,
+)
+def test_broken_maps_are_refused_in_a_sentence(broken):
+    whole = {"format": "evenscore.repair", "version": 1}
+    whole["maps"] = [{"group": "a", "x": [0, 1], "y": [0, 1]}]
+    with pytest.raises(ValueError, match="The repair cannot be read: "):
+        Repair.from_dict({**whole, **broken})
+    with pytest.raises(ValueError, match="The repair is no JSON"):
+        Repair.from_json(None)

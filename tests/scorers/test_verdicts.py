@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from evenscore import BoostedScorer, LinearScorer, NeuralScorer, RocConstraint, metrics
 from evenscore.inference.estimate import Estimate
-from evenscore.scorers.cross_fitting import fold_of
+from evenscore.scorers.training_set import TrainingSet
 from evenscore.scorers.verdicts import judge, worst
 
 
@@ -110,7 +110,9 @@ def test_the_worst_is_the_one_furthest_beyond():
 def test_folds_share_out_every_cell():
     rng = np.random.default_rng(0)
     cell = rng.permutation(np.repeat([0, 1, 2, 3], [7, 100, 23, 4]))
-    fold = fold_of(cell, 4, rng)
+    codes, positive = cell % 2, cell >= 2
+    data = TrainingSet(np.zeros((134, 1)), positive, codes, (0, 1), None)
+    fold = data.folds(4, rng)
     counts = np.array([np.bincount(fold[cell == c], minlength=4) for c in range(4)])
     assert np.all(np.ptp(counts, axis=1) <= 1)
 

@@ -35,6 +35,16 @@ SMALL_CELL = 30
 """Intervals that rest on fewer (effective) observations in a cell carry a warning."""
 
 
+def gap_title(name: str, rate: float | None, first: str, second: str) -> str:
+    """How a gap is named to people.
+
+    >>> gap_title("roc_gap(positives)", 0.125, "female", "male")
+    'roc_gap(positives) at 0.125, female and male'
+    """
+    at = "" if rate is None else f" at {rate:.4g}"
+    return f"{name}{at}, {first} and {second}"
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A value, its confidence interval and how the interval was made.
@@ -60,6 +70,11 @@ class Estimate:
     rate: float | None = None
     words: str = ""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Which gap it is, at which rate and between whom."""
+        return gap_title(self.name, self.rate, self.first, self.second)
 
     @classmethod
     def of_gap(cls, gap: Gap, *, method: str) -> Estimate:

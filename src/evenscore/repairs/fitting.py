@@ -12,6 +12,7 @@ import numpy as np
 
 from evenscore.constraints import AucConstraint, Constraint, RocConstraint, as_constraints
 from evenscore.inference.estimate import check_level
+from evenscore.learning.terms import Terms
 from evenscore.repairs.estimates import estimates, remembering, repaired_scores
 from evenscore.repairs.result import Repair, Unseen, check_unseen
 from evenscore.repairs.search import Search
@@ -190,10 +191,8 @@ def _warn_of_gaps(
     After softening: beyond what sampling error explains.
     """
     assert made.gaps is not None
-    told: list[float] = []
-    for constraint in constraints:
-        share = len(constraint.gaps(_tiny(scores.n_groups)))
-        told += [tolerance if constraint.tolerance is None else constraint.tolerance] * share
+    own = Terms.of(constraints, scores.cell_weights).tolerance
+    told = np.where(np.isnan(own), tolerance, own)
     beyond = [
         (max(gap.low, -gap.high) if soft else abs(gap.value)) - left
         for gap, left in zip(made.gaps["after"], told, strict=True)
@@ -202,21 +201,14 @@ def _warn_of_gaps(
     if beyond[worst] <= 1.0 / scores.effective_sizes.min() + 1e-3:
         return
     gap = made.gaps["after"][worst]
-    rate = "" if gap.rate is None else f" at {gap.rate:.4g}"
     why = ""
     if made.conflicts:
         why = f"; the cuts of {', '.join(made.conflicts)} come in another order in another group"
     elif scores.has_ties:
         why = "; scores are tied, and ties are kept"
     warnings.warn(
-        f"The repair leaves {gap.name}{rate}, {gap.first} and {gap.second}, of {gap.value:+.3f} on "
-        f"the sample, beyond the tolerance of {told[worst]:g}{why}.",
+        f"The repair leaves {gap.title}, of {gap.value:+.3f} on the sample, "
+        f"beyond the tolerance of {told[worst]:g}{why}.",
         UserWarning,
         stacklevel=3,
     )
-
-
-def _tiny(n_groups: int) -> GroupedScores:
-    groups = np.tile(np.arange(n_groups), 2)
-    labels = np.repeat([0, 1], n_groups)
-    return GroupedScores.from_arrays(labels, np.zeros(2 * n_groups), sensitive_features=groups)

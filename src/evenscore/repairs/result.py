@@ -167,7 +167,10 @@ class Repair:
         """`to_dict` as JSON text, also written to a file if a path is given."""
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            whole = Path(path)
+            part = whole.with_name(f"{whole.name}.part")
+            part.write_text(text, encoding="utf-8")
+            part.replace(whole)
         return text
 
     @classmethod
@@ -192,6 +195,13 @@ class Repair:
             isinstance(one, Mapping) and {"group", "x", "y"} <= set(one) for one in maps
         ):
             raise ValueError("The maps of a repair must be a list of group, x and y.")
+        try:
+            return cls._of_maps(maps, content)
+        except (TypeError, AttributeError) as error:
+            raise ValueError(f"The repair cannot be read: {error}.") from None
+
+    @classmethod
+    def _of_maps(cls, maps: list[Any], content: Mapping[str, Any]) -> Repair:
         groups = [
             tuple(one["group"]) if isinstance(one["group"], list) else one["group"] for one in maps
         ]
@@ -216,7 +226,7 @@ class Repair:
         content = text.read_text(encoding="utf-8") if isinstance(text, Path) else text
         try:
             found = json.loads(content)
-        except json.JSONDecodeError as error:
+        except (json.JSONDecodeError, TypeError) as error:
             raise ValueError(f"The repair is no JSON: {error}.") from None
         return cls.from_dict(found)
 

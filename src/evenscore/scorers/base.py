@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from evenscore.constraints import Constraint, RocConstraint, as_constraints
 from evenscore.distributions import Distribution
-from evenscore.inference.estimate import Estimate
+from evenscore.inference.estimate import Estimate, gap_title
 from evenscore.inference.gaps import constraint_estimates
 from evenscore.labels import label_text
 from evenscore.learning.multipliers import excess
@@ -468,6 +468,5 @@ def _gap_names(constraints: tuple[Constraint, ...], groups: tuple[Hashable, ...]
     for constraint in constraints:
         for gap in constraint.gaps(tiny):
             one, two = (label_text(groups[int(code)]) for code in (gap.first, gap.second))
-            rate = "" if gap.rate is None else f" at {gap.rate:.4g}"
-            names.append(f"{gap.name}{rate}, {one} and {two}")
+            names.append(gap_title(gap.name, gap.rate, one, two))
     return names

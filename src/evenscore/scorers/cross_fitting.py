@@ -55,7 +55,7 @@ def cross_fit(
     little too narrow.
     """
     nothing = np.zeros(len(scorer.gap_names_))
-    first = _cross_fitted(scorer, data, constraints, fold_of(data.cell, folds, rng), nothing)
+    first = _cross_fitted(scorer, data, constraints, data.folds(folds, rng), nothing)
     found = constraint_estimates(first, constraints)
     if tolerance is None:
         return CrossFit(found, nothing)
@@ -66,23 +66,10 @@ def cross_fit(
     optimism = np.where(above > 0.0, above, np.where(below < 0.0, below, 0.0))
     if not optimism.any():
         return CrossFit(found, nothing)
-    second = _cross_fitted(scorer, data, constraints, fold_of(data.cell, folds, rng), optimism)
+    second = _cross_fitted(scorer, data, constraints, data.folds(folds, rng), optimism)
     again = constraint_estimates(second, constraints)
     cost = [np.nansum(np.abs(excess(_values(gaps), tolerance))) for gaps in (found, again)]
     return CrossFit(again, optimism) if cost[1] < cost[0] else CrossFit(found, nothing)
-
-
-def fold_of(cell: Ints, folds: int, rng: np.random.Generator) -> Ints:
-    """The fold of every row: each cell is spread evenly over the folds.
-
-    >>> fold_of(np.array([0, 0, 0, 1, 1]), 2, np.random.default_rng(0)).shape
-    (5,)
-    """
-    fold = np.empty(len(cell), dtype=np.intp)
-    for c in np.unique(cell):
-        members = rng.permutation(np.flatnonzero(cell == c))
-        fold[members] = (np.arange(len(members)) + rng.integers(folds)) % folds
-    return fold
 
 
 def _cross_fitted(

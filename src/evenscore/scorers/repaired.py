@@ -239,11 +239,7 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
                 f"{cv} folds need {cv} rows of each class, but there are {counts.min()} "
                 f"{CLASSES[int(np.argmin(counts))]}: lower cv."
             )
-        rng = np.random.default_rng(seed)
-        order = rng.permutation(len(data))
-        order = order[np.argsort(data.cell[order], kind="stable")]
-        number = np.empty(len(data), dtype=np.intp)
-        number[order] = np.arange(len(data)) % int(cv)
+        number = data.folds(int(cv), np.random.default_rng(seed))
         return [np.flatnonzero(number == k) for k in range(int(cv))]
 
     # ------------------------------------------------------------------ scoring

@@ -78,6 +78,14 @@ class TrainingSet:
         part = self.rows(index)
         return index, replace(part, weight=weight[index])
 
+    def folds(self, count: int, rng: np.random.Generator) -> Ints:
+        """A fold for every row, drawn so that each class and group is spread evenly over them."""
+        order = rng.permutation(len(self))
+        order = order[np.argsort(self.cell[order], kind="stable")]
+        fold = np.empty(len(self), dtype=np.intp)
+        fold[order] = np.arange(len(self)) % count
+        return fold
+
     def objective(self, constraints: Sequence[Constraint], **options: Any) -> Objective:
         """The training objective of these rows."""
         return Objective(

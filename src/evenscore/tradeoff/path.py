@@ -139,7 +139,7 @@ class TradeoffPath:
         return (
             f"No point of the path meets a tolerance of {tolerance:g}: the nearest ({nearest}) "
             f"leaves a gap of {gap.value:+.3f} ({percent(gap.confidence_level)} interval "
-            f"{gap.low:+.3f} to {gap.high:+.3f}) in {_gap_name(gap)}; the likely reason is "
+            f"{gap.low:+.3f} to {gap.high:+.3f}) in {gap.title}; the likely reason is "
             f"{reason}."
         )
 
@@ -167,14 +167,14 @@ class TradeoffPath:
             "worst_gap": [point.worst_gap for point in points],
             "worst_gap_low": [_magnitude(point.worst)[0] for point in points],
             "worst_gap_high": [_magnitude(point.worst)[1] for point in points],
-            "worst_gap_name": [_gap_name(point.worst) for point in points],
+            "worst_gap_name": [point.worst.title for point in points],
             "converged": [point.converged for point in points],
             "pareto": [k in self.pareto for k in range(len(points))],
         }
         for k, gap in enumerate(points[0].gaps):
             for part, end in (("value", ""), ("low", " (low)"), ("high", " (high)")):
                 column = [float(getattr(point.gaps[k], part)) for point in points]
-                columns[_gap_name(gap) + end] = column
+                columns[gap.title + end] = column
         return narwhals.from_dict(columns, backend=found).to_native()
 
     def plot(self, ax: Any = None) -> Any:
@@ -233,11 +233,6 @@ def _label(ax: Any, points: tuple[TradeoffPoint, ...], x: Floats, y: Floats) -> 
             told, (x[k], y[k]), (18.0, height - top), textcoords="offset points", fontsize=8,
             va="center", arrowprops=dict(arrowstyle="-", color="0.6", linewidth=0.6),
         )  # fmt: skip
-
-
-def _gap_name(gap: Estimate) -> str:
-    rate = "" if gap.rate is None else f" at {gap.rate:.4g}"
-    return f"{gap.name}{rate}, {gap.first} and {gap.second}"
 
 
 def _magnitude(gap: Estimate) -> tuple[float, float]:

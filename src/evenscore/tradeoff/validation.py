@@ -210,11 +210,7 @@ def _folds(data: TrainingSet, cv: int, rng: np.random.Generator) -> NDArray[np.i
             f"{cv} folds need {cv} rows of every class and group, but there are {count} {name}: "
             "lower cv or join groups."
         )
-    order = rng.permutation(len(data))
-    order = order[np.lexsort((data.codes[order], data.positive[order]))]
-    folds = np.empty(len(data), dtype=np.intp)
-    folds[order] = np.arange(len(data)) % cv
-    return folds
+    return data.folds(cv, rng)
 
 
 def _balanced(data: TrainingSet, tested: NDArray[np.bool_]) -> Floats:
