@@ -27,7 +27,7 @@ import evenscore as es
 from evenscore.constraints import as_constraints
 from evenscore.datasets.dataset import stratified_split
 from evenscore.learning import Objective
-from evenscore.scorers.repaired import _trees
+from evenscore.scorers.trees import default_trees
 
 DETERMINING = ("sex=", "marital-status=", "relationship=")
 N_HATS = 6
@@ -50,7 +50,7 @@ def blind(X, y, codes, fresh, seed):
     cell = 2 * y + codes
     chance, tests = np.empty((len(y), 4)), []
     for train, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(X, cell):
-        model = _trees(len(train), X, seed, 1).fit(X[train], cell[train])
+        model = default_trees(len(train), X, seed, 1).fit(X[train], cell[train])
         chance[test] = model.predict_proba(X[test])
         tests.append(model.predict_proba(fresh))
     made, _, knots = features(chance)

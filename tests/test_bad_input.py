@@ -224,7 +224,7 @@ def test_samples_of_auc():
         metrics.auc([1.0], [])
     with pytest.raises(ValueError, match="reference is NaN at row 0"):
         metrics.auc([np.nan], [1.0])
-    with pytest.raises(ValueError, match="reference has 2 rows, reference_weight has 1 rows"):
+    with pytest.raises(ValueError, match=r"reference has 2 rows, reference_weight has 1 row\."):
         metrics.auc([1.0, 2.0], [1.0], reference_weight=[1.0])
 
 
@@ -236,7 +236,7 @@ def test_tables():
         GroupedScores.from_table(table, count="n")
     with pytest.raises(ValueError, match="differ in length: score has 2 rows, label has 3 rows"):
         GroupedScores.from_table({**table, "label": [0, 1, 1]})
-    with pytest.raises(ValueError, match="n has 1 rows"):
+    with pytest.raises(ValueError, match=r"n has 1 row\."):
         GroupedScores.from_table({**table, "n": [1]}, weight="n")
     with pytest.raises(ValueError, match=r"n must hold whole numbers, but row 1 is 0\.5"):
         GroupedScores.from_table({**table, "n": [1, 0.5]}, count="n")

@@ -441,7 +441,7 @@ def test_plot_makes_its_own_axes_and_shows_what_did_not_converge():
         (dict(tolerances=None, strengths=["x"]), "strengths must be finite numbers"),
         (dict(cv=1), "cv must be a whole number of at least 2, not 1"),
         (dict(confidence_level=2), "confidence_level must lie strictly between 0 and 1"),
-        (dict(sample_weight=[1.0]), "sample_weight has 1 rows"),
+        (dict(sample_weight=[1.0]), r"sample_weight has 1 row\."),
         (dict(sample_weight=np.r_[-1.0, np.ones(399)]), "sample_weight is negative at row 0"),
         (dict(scorer=LinearScorer()), "The scorer has no constraints"),
         (
@@ -458,6 +458,8 @@ def test_bad_input(options, message):
 
 def test_bad_columns():
     X, y, groups = rows()
+    with pytest.raises(TypeError, match="without their groups, which RepairedScorer needs: fit"):
+        path_of(X, y, groups, es.RepairedScorer(constraints="bnsp"))
     with pytest.raises(TypeError, match="LogisticRegression has no constraints"):
         path_of(X, y, groups, LogisticRegression())
     with pytest.raises(ValueError, match="y must have two classes, but it has 3"):

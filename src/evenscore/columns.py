@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["check_lengths", "column_reader", "to_array", "to_columns", "to_numbers"]
+__all__ = [
+    "check_lengths",
+    "column_names",
+    "column_reader",
+    "counted",
+    "to_array",
+    "to_columns",
+    "to_numbers",
+]
 
 _EXACT = 2**53  # integers beyond are not all doubles
 
@@ -66,6 +74,25 @@ def to_columns(values: Any, name: str) -> dict[str, NDArray[Any]]:
     return {label: to_array(column, label) for label, column in found.items()}
 
 
+def column_names(values: Any) -> tuple[str, ...] | None:
+    """The names of the columns that `to_columns` finds, in its order; None if they have none.
+
+    Columns of a data frame or mapping have names if all of these are text: pandas numbers the
+    columns of an array that nobody named.
+
+    >>> column_names({"sex": ["f", "m"], "old": [True, False]})
+    ('sex', 'old')
+    """
+    if isinstance(values, np.ndarray | list | tuple | range):
+        return None
+    if isinstance(values, Mapping):
+        names = tuple(values)
+    else:
+        frame = _as_frame(values, "table")
+        names = () if frame is None else tuple(frame.columns)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
 def to_numbers(values: Any, name: str) -> NDArray[np.float64]:
     """One column of finite numbers as float64; the first bad row is named."""
     array = to_array(values, name)
@@ -95,8 +122,14 @@ def check_lengths(columns: Mapping[str, NDArray[Any]]) -> None:
     """Refuse columns that differ in length, with one sentence that names them."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} has {n} rows" for name, n in lengths.items())
+        told = ", ".join(f"{name} has {counted(n, 'row')}" for name, n in lengths.items())
         raise ValueError(f"The columns differ in length: {told}.")
+
+
+def counted(n: float, noun: str) -> str:
+    """A number with its noun: '1 row', '2 rows'."""
+    told = f"{n:.0f}"
+    return f"{told} {noun}" if told == "1" else f"{told} {noun}s"
 
 
 def column_reader(table: Any) -> Callable[[Any], Any]:

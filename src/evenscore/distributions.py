@@ -125,24 +125,28 @@ class Distribution:
         """Total weight; 0 for an empty sample."""
         return float(self.cumulative[-1]) if len(self) else 0.0
 
-    @property
+    @cached_property
     def n_observations(self) -> float:
         """Number of observations."""
         return float(len(self) if self.counts is None else self.counts.sum())
 
-    @property
+    @cached_property
     def effective_size(self) -> float:
         """(Σw)²/Σw²: the number of equally weighted observations worth as much; 0 if empty."""
+        if self.squares is None and self.weights.strides == (0,):  # one weight for all
+            return float(len(self))
         squares = np.square(self.weights) if self.squares is None else self.squares
         total = float(squares.sum())
         return self.total**2 / total if total > 0 else 0.0
 
-    @property
+    @cached_property
     def is_tied(self) -> bool:
         """Whether two observations have the same value."""
-        return self.n_observations > len(np.unique(self.values))
+        if self.counts is not None and bool((self.counts > 1.0).any()):
+            return True
+        return bool((self.values[1:] == self.values[:-1]).any())
 
-    @property
+    @cached_property
     def is_weighted(self) -> bool:
         """Whether observations differ in weight."""
         return not np.isclose(self.effective_size, self.n_observations, rtol=1e-9)

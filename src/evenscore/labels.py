@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["cross", "default_order", "encode", "label_text"]
+__all__ = ["cross", "default_order", "encode", "is_missing", "label_text"]
 
 _TABLE_LIMIT = 1 << 16  # integers spread over less than this are coded by a look-up table
 _SCAN_LIMIT = 64  # text with more labels than this is coded by sorting
@@ -122,7 +122,7 @@ def _encode_objects(array: NDArray[Any], name: str) -> tuple[NDArray[np.intp], l
                 f"{name} holds a value that cannot be a label at row {row}: {value!r}."
             ) from None
         if code is None:
-            if _is_missing(value):
+            if is_missing(value):
                 raise _missing(name, row)
             code = seen[value] = len(seen)
         codes[row] = code
@@ -135,7 +135,8 @@ def _encode_objects(array: NDArray[Any], name: str) -> tuple[NDArray[np.intp], l
     ]
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
+    """Whether a value stands for none: None, NaN, NaT, pandas' NA."""
     if value is None:
         return True
     try:

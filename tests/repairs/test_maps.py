@@ -44,6 +44,39 @@ def test_it_increases_and_is_inverted(mapping, scores):
     np.testing.assert_array_equal(mapping(mapping.x), mapping.y)
 
 
+def beside(x, steps=4):
+    """The knots and their nearest neighbours among the doubles."""
+    found, up, down = [x], x, x
+    for _ in range(steps):
+        up, down = np.nextafter(up, np.inf), np.nextafter(down, -np.inf)
+        found += [up, down]
+    return np.sort(np.concatenate(found))
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 8),
+    scales=st.tuples(st.integers(-8, 8), st.integers(-8, 8)),
+)
+def test_no_two_neighbouring_doubles_are_exchanged_at_a_knot(seed, n, scales):
+    rng = np.random.default_rng(seed)
+    x, y = (np.sort(rng.normal(size=n)) * 10.0**scale for scale in scales)
+    mapping = IncreasingMap(x, y)
+    assert np.all(np.diff(mapping(beside(x))) >= 0.0)
+    assert np.all(np.diff(mapping.inverse(beside(y))) >= 0.0)
+    np.testing.assert_array_equal(mapping(x), y)
+
+
+def test_linear_interpolation_alone_would_exchange_them():
+    """Why the lines are held at the next knot."""
+    rng = np.random.default_rng(0)
+    exchanged = 0
+    for _ in range(200):
+        x, y = np.sort(rng.normal(size=5)), np.sort(rng.normal(size=5))
+        exchanged += bool(np.any(np.diff(np.interp(beside(x), x, y)) < 0.0))
+    assert exchanged > 0
+
+
 def test_the_identity_changes_no_bit():
     same = IncreasingMap(np.array([0.1, 0.7]), np.array([0.1, 0.7]))
     score = np.random.default_rng(0).normal(size=100)
@@ -66,6 +99,8 @@ def test_points_that_would_make_it_decrease_are_left_out():
         ([], [], "finite numbers"),
         ([0, 1], [0, 1, 2], "A map has 2 knots x but 3 values y"),
         (["a"], [0], "x must be a number or several"),
+        (["0", "1"], [0, 1], r"The x of a map must be a list of numbers, not \['0', '1'\]"),
+        ([0, 1], [False, True], "The y of a map must be a list of numbers"),
     ],
 )
 def test_what_is_no_map(x, y, told):

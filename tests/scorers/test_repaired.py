@@ -10,7 +10,14 @@ from sklearn.compose import make_column_transformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.model_selection import (
+    GroupKFold,
+    LeaveOneGroupOut,
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+    cross_val_score,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -125,16 +132,78 @@ def test_weights_reach_the_classifier_and_the_maps():
     plain = clone(scorer).fit(X, y, sensitive_features=group)
     scorer.fit(X, y, sensitive_features=group, sample_weight=weight)
     assert not np.array_equal(scorer.estimators_[0].coef_, plain.estimators_[0].coef_)
-    with pytest.warns(UserWarning, match="Pipeline takes no sample_weight"):
+    with pytest.warns(UserWarning, match="Pipeline takes no sample_weight") as told:
         RepairedScorer(make_pipeline(StandardScaler(), LogisticRegression()), ROC).fit(
             X, y, sensitive_features=group, sample_weight=weight
         )
+    assert len(told) == 1  # not once a fold
+    assert told[0].filename == __file__
+
+
+# ---------------------------------------------------------------------- splitters
 
 
 def test_any_splitter():
     X, y, group = rows()
     scorer = RepairedScorer(LogisticRegression(), ROC, cv=StratifiedKFold(3))
     assert len(scorer.fit(X, y, sensitive_features=group).estimators_) == 3
+
+
+def test_models_are_fitted_on_the_rows_that_the_splitter_says():
+    X, y, group = rows(900)
+    # Of the other fold, each model sees only some rows.
+    splits = [(np.arange(600, 900), np.arange(450)), (np.arange(300), np.arange(450, 900))]
+    scorer = RepairedScorer(LogisticRegression(), ROC, cv=splits)
+    scorer.fit(X, y, sensitive_features=group)
+    for model, (train, _) in zip(scorer.estimators_, splits, strict=True):
+        alone = LogisticRegression().fit(X[train], y[train])
+        np.testing.assert_array_equal(model.coef_, alone.coef_)
+    masks = [tuple(np.isin(np.arange(900), part) for part in split) for split in splits]
+    same = clone(scorer).set_params(cv=masks).fit(X, y, sensitive_features=group)
+    np.testing.assert_array_equal(same.estimators_[1].coef_, scorer.estimators_[1].coef_)
+
+
+def test_households_stay_together():
+    X, y, group = rows(900)
+    household = np.arange(900) // 3
+    splits = list(GroupKFold(3).split(X, y, household))
+    scorer = RepairedScorer(LogisticRegression(), ROC, cv=splits)
+    assert len(scorer.fit(X, y, sensitive_features=group).estimators_) == 3
+
+
+@pytest.mark.parametrize(
+    ("cv", "told"),
+    [
+        (
+            GroupKFold(3),
+            r"^GroupKFold splits by groups, .* list\(splitter.split\(X, y, groups\)\)\.$",
+        ),
+        (LeaveOneGroupOut(), "LeaveOneGroupOut splits by groups, which fit does not take"),
+        (
+            RepeatedStratifiedKFold(n_splits=3, n_repeats=2),
+            "leaves row 0 out in 2 folds: every row",
+        ),
+        (TimeSeriesSplit(3), "cv leaves row 0 out in no fold: every row must be left out once"),
+        ([(np.arange(900), np.arange(900))], "Fold 0 of cv trains on row 0, which it is to score"),
+        ([([0], np.arange(1, 900)), (np.arange(1, 900), [0])], "Fold 0 of cv trains on one class"),
+    ],
+    ids=["group", "leave one", "repeated", "time", "same", "one row"],
+)
+def test_splitters_that_will_not_do(cv, told):
+    X, y, group = rows(900)
+    with pytest.raises(ValueError, match=told):
+        RepairedScorer(LogisticRegression(), ROC, cv=cv).fit(X, y, sensitive_features=group)
+
+
+def test_columns_of_groups_are_found_by_name():
+    X, y, group = rows(2000, 4)
+    frame = pd.DataFrame({"sex": np.array(["f", "m"])[group % 2], "old": group // 2})
+    scorer = RepairedScorer(LogisticRegression(), ROC, random_state=0)
+    scorer.fit(X, y, sensitive_features=frame)
+    np.testing.assert_array_equal(
+        scorer.decision_function(X, sensitive_features=frame[["old", "sex"]]),
+        scorer.decision_function(X, sensitive_features=frame),
+    )
 
 
 def test_a_data_frame_goes_to_the_classifier_as_it_is():
@@ -206,8 +275,8 @@ def test_scoring_needs_the_groups_and_says_why():
     for call in (scorer.decision_function, scorer.predict):
         with pytest.raises(
             ValueError,
-            match=r"the map of the group: pass sensitive_features to score \(LinearScorer, "
-            r"BoostedScorer and NeuralScorer need no groups for that\)\.$",
+            match=r"^A repaired score maps each group in its own way: pass sensitive_features to "
+            r"score \(LinearScorer, BoostedScorer and NeuralScorer need no groups for that\)\.$",
         ):
             call(X)
     with pytest.raises(ValueError, match="the group 7 at row 0, for which the repair has no map"):
@@ -256,8 +325,10 @@ def test_bad_data():
         scorer.fit(X, 0 * y, sensitive_features=group)
     with pytest.raises(ValueError, match="Only binary classification is supported"):
         scorer.fit(X, np.arange(1000) % 3, sensitive_features=group)
-    with pytest.raises(ValueError, match="A gap needs at least two groups"):
+    with pytest.raises(ValueError, match="compares groups, but sensitive_features holds only 0"):
         scorer.fit(X, y, sensitive_features=0 * group)
+    with pytest.raises(ValueError, match="sensitive_features has 1 row but X has 1000"):
+        scorer.fit(X, y, sensitive_features=group[:1])
     with pytest.raises(TypeError, match="Silent has neither decision_function nor predict_proba"):
         RepairedScorer(Silent(), ROC).fit(X, y, sensitive_features=group)
 

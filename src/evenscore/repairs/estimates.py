@@ -1,50 +1,18 @@
-"""Gaps with intervals, before and after the maps, at a cost that suits ten million rows."""
+"""A sample after the maps: its gaps with intervals, and whether scores have become equal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 
 import numpy as np
 
 from evenscore.constraints import Constraint
-from evenscore.distributions import Distribution
 from evenscore.inference.estimate import Estimate
 from evenscore.inference.gaps import constraint_estimates
 from evenscore.repairs.maps import IncreasingMap, apply_by_group
 from evenscore.scores import GroupedScores
 
-__all__ = ["estimates", "remembering", "repaired_scores"]
-
-
-class _Remembered(Distribution):
-    """A sample that finds out only once what intervals ask it some hundred times."""
-
-    @cached_property
-    def is_tied(self) -> bool:
-        if self.counts is not None and bool((self.counts != 1.0).any()):
-            return True
-        return bool((self.values[1:] == self.values[:-1]).any())
-
-    @cached_property
-    def effective_size(self) -> float:
-        if self.counts is None and self.weights.strides == (0,):
-            return float(len(self.values))
-        return super().effective_size
-
-    @cached_property
-    def n_observations(self) -> float:
-        return super().n_observations
-
-
-def remembering(scores: GroupedScores) -> GroupedScores:
-    """The same table, whose cells remember whether they are tied and what they are worth."""
-    columns = ("values", "weights", "counts", "squares")
-    scores.__dict__["cell_distributions"] = [
-        _Remembered(*(getattr(cell, name) for name in columns))
-        for cell in scores.cell_distributions
-    ]
-    return scores
+__all__ = ["estimates", "merged_values", "repaired_scores"]
 
 
 def repaired_scores(scores: GroupedScores, maps: tuple[IncreasingMap, ...]) -> GroupedScores:
@@ -65,11 +33,26 @@ def repaired_scores(scores: GroupedScores, maps: tuple[IncreasingMap, ...]) -> G
     )
 
 
+def merged_values(before: GroupedScores, after: GroupedScores) -> int:
+    """How many distinct scores of a group are no longer distinct after the maps.
+
+    An increasing map does that in floating point only, where it squeezes scores together that
+    differ by little more than the precision of doubles, as saturated probabilities do.
+    """
+    return _distinct(before) - _distinct(after)
+
+
+def _distinct(scores: GroupedScores) -> int:
+    """Number of distinct pairs of a score and a group."""
+    tied = np.flatnonzero(scores.score[1:] == scores.score[:-1])
+    rows = np.union1d(tied, tied + 1)  # the others are alone with their score
+    level = np.cumsum(np.diff(scores.score[rows], prepend=np.nan) != 0.0)
+    group = scores.cell[rows].astype(np.intp) % scores.n_groups
+    return len(scores) - len(rows) + len(np.unique(level * scores.n_groups + group))
+
+
 def estimates(
     scores: GroupedScores, constraints: Iterable[Constraint], confidence_level: float
 ) -> tuple[Estimate, ...]:
     """Every gap with its interval."""
-    found = constraint_estimates(
-        remembering(scores), constraints, confidence_level=confidence_level
-    )
-    return tuple(found)
+    return tuple(constraint_estimates(scores, constraints, confidence_level=confidence_level))

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from evenscore.columns import column_names, counted
 from evenscore.constraints import AucConstraint, Constraint, RocConstraint, as_constraints
 from evenscore.inference.estimate import check_level
-from evenscore.learning.terms import Terms
-from evenscore.repairs.estimates import estimates, remembering, repaired_scores
-from evenscore.repairs.result import Repair, Unseen, check_unseen
+from evenscore.repairs.estimates import estimates, merged_values, repaired_scores
+from evenscore.repairs.lookup import Unseen, check_unseen
+from evenscore.repairs.result import Repair
 from evenscore.repairs.search import Search
+from evenscore.repairs.shortfall import shortfall
 from evenscore.repairs.softening import softened
 from evenscore.scores import GroupedScores
 
@@ -52,7 +54,8 @@ def repair(
     that ranks best. For an AUC constraint they are merged by the log-odds of being positive plus an
     offset of each group; for `inter_group`, `bnsp` and `bpsn` no other order has a larger AUC at
     the same gap, as far as the log-odds are known. `intra_group` is refused: an increasing map of a
-    group does not change how the group is ranked.
+    group does not change how the group is ranked. `pair_error`, which rests mostly on that, moves
+    little; what cannot be reached is told in `Repair.shortfall` and a warning, with the reason.
 
     `tolerance` is the gap that may be left (a constraint's own comes first): the maps go no further
     than that. `strength` goes a share of the way, from 0 (the score as it is) to 1 (everything);
@@ -111,11 +114,10 @@ def repair(
         group_order=group_order,
     )
     scores.require_cells()
-    remembering(scores)
     _check_constraints(found, scores)
     _check_cells(scores, found, min_beyond)
     search = Search(
-        remembering(softened(scores, float(soften))) if soften else scores,
+        softened(scores, float(soften)) if soften else scores,
         [one for one in found if isinstance(one, RocConstraint)],
         [one for one in found if isinstance(one, AucConstraint)],
         0.0 if tolerance is None else float(tolerance),
@@ -127,18 +129,24 @@ def repair(
     result = search.run()
     after = before = estimates(scores, found, confidence_level)
     if not all(mapping.is_identity for mapping in result.maps):
-        after = estimates(repaired_scores(scores, result.maps), found, confidence_level)
-    made = Repair(
+        repaired = repaired_scores(scores, result.maps)
+        after = estimates(repaired, found, confidence_level)
+        _warn_of_merged(merged_values(scores, repaired))
+    short = None
+    if strength is None:
+        short = shortfall(scores, found, tolerance or 0.0, result, after, soft=bool(soften))
+    if short is not None:
+        warnings.warn(short, UserWarning, stacklevel=2)
+    return Repair(
         scores.groups,
         result.maps,
         tuple(one.name for one in found),
         {"before": before, "after": after},
         result.conflicts,
         unseen,
+        column_names(sensitive_features),
+        short,
     )
-    if strength is None:
-        _warn_of_gaps(made, found, 0.0 if tolerance is None else tolerance, scores, bool(soften))
-    return made
 
 
 # ---------------------------------------------------------------------- what is checked
@@ -149,13 +157,18 @@ def _number(value: Any, low: float, high: float) -> bool:
 
 
 def _check_constraints(constraints: Sequence[Constraint], scores: GroupedScores) -> None:
-    """Refuse AUC constraints between people of the same group only."""
+    """Refuse AUC constraints that compare people of the same group only, whatever the data.
+
+    Coefficients depend on the sizes of the cells and may vanish by chance: sizes that are no
+    multiples of each other tell what the notion itself compares.
+    """
     group = np.arange(scores.n_cells) % scores.n_groups
     across = group[:, None] != group[None, :]
+    sizes = np.sqrt(np.arange(2.0, 2.0 + scores.n_cells)).reshape(2, scores.n_groups)
     for constraint in constraints:
         if not isinstance(constraint, AucConstraint):
             continue
-        forms = [constraint.coefficients(scores.cell_weights, *pair) for pair in scores.pairs()]
+        forms = [constraint.coefficients(sizes, *pair) for pair in scores.pairs()]
         if max(float(np.abs((form - form.T)[across]).max()) for form in forms) < 1e-9:
             raise ValueError(
                 f"{constraint.name} compares people within groups, and increasing maps of groups "
@@ -173,42 +186,19 @@ def _check_cells(
     if sizes.min() < 2.0 * min_beyond:
         cell = int(np.argmin(sizes))
         raise ValueError(
-            f"The {scores.cell_name(cell)} are worth {sizes.min():.0f} observations, and a repair "
-            f"of AUC gaps needs {2.0 * min_beyond:g} in every cell (twice min_beyond): join groups "
-            "or find more data."
+            f"The {scores.cell_name(cell)} are worth {counted(sizes.min(), 'observation')}, and a "
+            f"repair of AUC gaps needs {2.0 * min_beyond:g} in every cell (twice min_beyond): join "
+            "groups or find more data."
         )
 
 
-def _warn_of_gaps(
-    made: Repair,
-    constraints: Sequence[Constraint],
-    tolerance: float,
-    scores: GroupedScores,
-    soft: bool,
-) -> None:
-    """One sentence about the worst gap that is left beyond its tolerance, if it is.
-
-    After softening: beyond what sampling error explains.
-    """
-    assert made.gaps is not None
-    own = Terms.of(constraints, scores.cell_weights).tolerance
-    told = np.where(np.isnan(own), tolerance, own)
-    beyond = [
-        (max(gap.low, -gap.high) if soft else abs(gap.value)) - left
-        for gap, left in zip(made.gaps["after"], told, strict=True)
-    ]
-    worst = int(np.argmax(beyond))
-    if beyond[worst] <= 1.0 / scores.effective_sizes.min() + 1e-3:
-        return
-    gap = made.gaps["after"][worst]
-    why = ""
-    if made.conflicts:
-        why = f"; the cuts of {', '.join(made.conflicts)} come in another order in another group"
-    elif scores.has_ties:
-        why = "; scores are tied, and ties are kept"
-    warnings.warn(
-        f"The repair leaves {gap.title}, of {gap.value:+.3f} on the sample, "
-        f"beyond the tolerance of {told[worst]:g}{why}.",
-        UserWarning,
-        stacklevel=3,
-    )
+def _warn_of_merged(count: int) -> None:
+    if count:
+        told = "1 score" if count == 1 else f"{count:,} scores"
+        warnings.warn(
+            f"The maps make {told} equal to others of the group, from which they differed by "
+            "little more than the precision of doubles; if the score is a probability near 1, "
+            "repair its log-odds instead.",
+            UserWarning,
+            stacklevel=3,
+        )

@@ -43,9 +43,12 @@ class IncreasingMap:
 
     def __post_init__(self) -> None:
         for name in ("x", "y"):
-            array = np.array(to_floats(getattr(self, name), name))
+            told = getattr(self, name)
+            array = np.array(to_floats(told, name))
             if array.ndim != 1 or len(array) == 0 or not np.all(np.isfinite(array)):
                 raise ValueError(f"The {name} of a map must be a list of finite numbers.")
+            if not isinstance(told, np.ndarray) and any(isinstance(v, str | bool) for v in told):
+                raise ValueError(f"The {name} of a map must be a list of numbers, not {told!r}.")
             if repeated(array).any():
                 k = int(np.argmax(repeated(array)))
                 raise ValueError(
@@ -85,15 +88,33 @@ class IncreasingMap:
 
 
 def _through(score: Floats, x: Floats, y: Floats) -> Floats:
+    """Straight lines through the knots, so that no two scores are exchanged, not even by rounding.
+
+    Every step increases in floating point, too: a difference, a ratio, a product, a sum. Only where
+    a line ends it may round beyond the next knot, which is why it is held there.
+    """
     if np.array_equal(x, y):
         return score.copy()
-    mapped = np.interp(score, x, y)
-    outside = np.flatnonzero((score < x[0]) | (score > x[-1]))
-    if len(outside):
-        flat, ends = mapped.reshape(-1), score.reshape(-1)[outside]
-        flat[outside] = np.where(ends < x[0], ends + (y[0] - x[0]), ends + (y[-1] - x[-1]))
-        mapped = flat.reshape(score.shape)
-    return np.asarray(mapped)
+    if score.size == 0:
+        return np.zeros(score.shape)
+    below, above = score.min() < x[0], score.max() >= x[-1]
+    if len(x) > 1:
+        inside = np.clip(score, x[0], x[-1]) if below or above else score
+        line = np.searchsorted(x[1:-1], inside, side="right")
+        mapped = inside - x.take(line)
+        mapped /= np.diff(x).take(line)
+        mapped *= np.diff(y).take(line)
+        mapped += y.take(line)
+        mapped = np.asarray(np.minimum(mapped, y[1:].take(line)))
+    else:
+        mapped = np.full(score.shape, y[0])
+    if below:
+        moved = np.minimum(score + (y[0] - x[0]), y[0])
+        mapped = np.where(score < x[0], moved, mapped)
+    if above:
+        moved = np.maximum(score + (y[-1] - x[-1]), y[-1])
+        mapped = np.where(score > x[-1], moved, np.where(score == x[-1], y[-1], mapped))
+    return mapped
 
 
 def apply_by_group(score: Floats, codes: NDArray[Any], maps: tuple[IncreasingMap, ...]) -> Floats:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
+from evenscore.columns import counted
 from evenscore.constraints import RocConstraint
 from evenscore.distributions import Distribution
 from evenscore.learning.terms import guard_rates
@@ -81,8 +82,8 @@ def wanted_points(
 
     `sizes` are the effective sizes of the cells, (2, K), by the labels.
     """
-    asked: dict[tuple[int, float], tuple[bool, bool, float]] = {}
-    around: dict[tuple[int, float], tuple[bool, bool, float]] = {}
+    asked: dict[tuple[int, float], tuple[bool, float]] = {}  # guarded, tolerance
+    around: dict[tuple[int, float], tuple[bool, float]] = {}
     for constraint in constraints:
         told = tolerance if constraint.tolerance is None else constraint.tolerance
         isolated = constraint.interval is None
@@ -90,22 +91,28 @@ def wanted_points(
             c = CLASSES.index(on)
             for rate in constraint.rates:
                 _check_size(scores, sizes, c, rate, min_beyond)
-                least = min(told, asked.get((c, rate), (True, True, told))[2])
-                asked[c, rate] = (True, guards or not isolated, least)
+                new = (guards or not isolated, told)
+                asked[c, rate] = _stricter(new, asked.get((c, rate)))
             if guards and isolated:
                 for rate in guard_rates(constraint.rates):
                     if _beyond(sizes, c, rate).min() >= max(min_beyond, 1.0):
-                        around[c, rate] = (False, True, told)
+                        around[c, rate] = _stricter((True, told), around.get((c, rate)))
     cells, n = scores.cell_distributions, scores.n_groups
     pooled = {c: scores.pooled(CLASSES[c]) for c in {c for c, _ in asked}}
     found = []
-    for (c, rate), told3 in {**around, **asked}.items():
+    for (c, rate), (guarded, told) in {**around, **asked}.items():
         own_cells = tuple(cells[c * n : (c + 1) * n])
         common = float(pooled[c].threshold(rate))
         own = np.array([float(cell.threshold(rate)) for cell in own_cells])
         excess = np.array([float(cell.survival(common)) for cell in own_cells]) - rate
-        found.append(Wanted(c, rate, *told3, common, own, excess, own_cells))
+        is_asked = (c, rate) in asked
+        found.append(Wanted(c, rate, is_asked, guarded, told, common, own, excess, own_cells))
     return _without_conflicts(found)
+
+
+def _stricter(new: tuple[bool, float], old: tuple[bool, float] | None) -> tuple[bool, float]:
+    """What two constraints on the same rate come to: guarded if one is, the smaller tolerance."""
+    return new if old is None else (new[0] or old[0], min(new[1], old[1]))
 
 
 def _without_conflicts(wanted: list[Wanted]) -> list[Wanted]:
@@ -138,7 +145,7 @@ def _check_size(scores: GroupedScores, sizes: Floats, c: int, rate: float, least
         group = int(np.argmin(beyond))
         cell = scores.cell_name(c * scores.n_groups + group)
         raise ValueError(
-            f"The {cell} are worth {sizes[c, group]:.0f} observations, "
+            f"The {cell} are worth {counted(sizes[c, group], 'observation')}, "
             f"{beyond[group]:.1f} of them beyond the cut at rate {rate:.4g}, where a repair needs "
             f"{least:g} (min_beyond): join groups, ask for other rates or find more data."
         )

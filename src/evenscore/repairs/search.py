@@ -25,16 +25,23 @@ Maps = tuple[IncreasingMap, ...]
 
 _HALVINGS = 12
 _SLACKS = 33  # shares of the tolerance that are tried, from the largest
-_REACH = 8.0  # largest offset of a group's log-odds that is tried
+_GRID = np.linspace(-8.0, 8.0, 33)  # offsets of a group's log-odds that are tried
 _GAIN = 0.05  # a calibrated order must gain so much AUC, over the root of the smaller class
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The maps, and the rates asked for that could not all be had."""
+    """The maps, and what stood in their way.
+
+    `conflicts` are the rates asked for that could not all be had; `span` is how far the only AUC
+    gap of two groups can be moved, if not far enough; `free` whether the ROC constraints leave
+    room for AUC constraints.
+    """
 
     maps: Maps
-    conflicts: tuple[str, ...]
+    conflicts: tuple[str, ...] = ()
+    span: tuple[float, float] | None = None
+    free: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +85,7 @@ class Search:
             sizes=self.sizes,
         )
         if self._profile.low == self._profile.high:
-            return Found(self._score_order, ())
+            return Found(self._score_order)
         asked = [one for one in wanted if one.asked]
         if asked and all(np.all(one.own == one.common) for one in asked):
             # The groups' cuts are the same already, as after a repair: nothing is to be moved.
@@ -86,23 +93,25 @@ class Search:
         else:
             points = self._points(wanted)
         if asked and not self.auc and self._excess(wanted, self._score_order) <= 0.0:
-            return Found(self._score_order, ())  # every gap is within its tolerance already
+            return Found(self._score_order)  # every gap is within its tolerance already
         if np.all(points.at == points.value):
             orders: list[Order] = [self._score_order] * len(points.free)
         else:
             orders = self._best_orders(wanted, points)
+        span = None
         if self.auc:
-            orders = self._with_offsets(points, orders)
+            orders, span = self._with_offsets(points, orders)
+        free = bool(points.free.any())
         if all(order is self._score_order for order in orders) and np.all(
             points.at == points.value
         ):
-            return Found(self._score_order, ())
+            return Found(self._score_order, span=span, free=free)
         maps = self._aligner.maps(points, orders)
         if asked and not self.auc and self.strength is None:
             before, after = (self._excess(wanted, some) for some in (self._score_order, maps))
             if after > before:  # ties or conflicts: the score is better left alone
                 maps = self._score_order
-        return Found(maps, points.conflicts)
+        return Found(maps, points.conflicts, span, free)
 
     # ------------------------------------------------------------------ ROC constraints
 
@@ -164,8 +173,13 @@ class Search:
 
     # ------------------------------------------------------------------ AUC constraints
 
-    def _with_offsets(self, points: Points, orders: list[Order]) -> list[Order]:
-        """Merge the groups with offsets that bring the AUC gaps within their tolerances."""
+    def _with_offsets(
+        self, points: Points, orders: list[Order]
+    ) -> tuple[list[Order], tuple[float, float] | None]:
+        """Merge the groups with offsets that bring the AUC gaps within their tolerances.
+
+        If no offset brings the only gap of two groups there, also between which values it moves.
+        """
         n_pairs = self.scores.n_groups * (self.scores.n_groups - 1) // 2
         told = [
             self.tolerance if one.tolerance is None else one.tolerance
@@ -179,8 +193,9 @@ class Search:
         def gaps(some: list[Order]) -> Floats:
             return self._profile.gaps(self._aligner.maps(points, some), list(self.auc))
 
-        if not points.free.any() or np.all(np.abs(gaps(orders)) <= left):
-            return orders
+        before = gaps(orders)
+        if not points.free.any() or np.all(np.abs(before) <= left):
+            return orders, None
         common = common_order(self._profile, self.scores.effective_sizes)
 
         def merged(offsets: Floats, strength: float) -> list[Order]:
@@ -189,10 +204,19 @@ class Search:
 
         offsets = _offsets(lambda theta: gaps(merged(theta, 1.0)), self.scores.n_groups)
         if self.strength is not None:
-            return merged(offsets, self.strength) if self.strength > 0.0 else orders
+            return (merged(offsets, self.strength) if self.strength > 0.0 else orders), None
         tolerated = np.array(told)
-        if not np.all(np.abs(gaps(merged(offsets, 1.0))) <= tolerated) or not tolerated.any():
-            return merged(offsets, 1.0)
+        after = gaps(merged(offsets, 1.0))
+        if not np.all(np.abs(after) <= tolerated):
+            span = None
+            if len(told) == 1 and abs(after[0]) > left[0]:
+                tried = [gaps(merged(np.array([0.0, theta]), 1.0))[0] for theta in _GRID]
+                span = float(min(*tried, before[0])), float(max(*tried, before[0]))
+            # Several gaps may pull against each other: the worst must not become worse.
+            worse = np.max(np.abs(after) - tolerated) > np.max(np.abs(before) - tolerated)
+            return (orders if worse else merged(offsets, 1.0)), span
+        if not tolerated.any():
+            return merged(offsets, 1.0), None
         too_little, enough = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (too_little + enough) / 2.0
@@ -200,7 +224,7 @@ class Search:
                 enough = middle
             else:
                 too_little = middle
-        return merged(offsets, enough)
+        return merged(offsets, enough), None
 
 
 def _offsets(gaps: Callable[[Floats], Floats], n_groups: int) -> Floats:
@@ -214,11 +238,10 @@ def _offsets(gaps: Callable[[Floats], Floats], n_groups: int) -> Floats:
 
     theta = np.zeros(n_groups - 1)
     if n_groups == 2:
-        grid = np.linspace(-_REACH, _REACH, 33)
-        values = [gaps(full(np.array([offset]))) for offset in grid]
-        theta[0] = grid[int(np.argmin([np.sum(value**2) for value in values]))]
+        values = [gaps(full(np.array([offset]))) for offset in _GRID]
+        theta[0] = _GRID[int(np.argmin([np.sum(value**2) for value in values]))]
         if len(values[0]) == 1:
-            return full(_crossing(gaps, grid, np.concatenate(values), theta))
+            return full(_crossing(gaps, np.concatenate(values), theta))
     step, best = 0.1, loss(theta)
     for _ in range(20):
         here = gaps(full(theta))
@@ -240,15 +263,13 @@ def _offsets(gaps: Callable[[Floats], Floats], n_groups: int) -> Floats:
     return full(theta)
 
 
-def _crossing(
-    gaps: Callable[[Floats], Floats], grid: Floats, values: Floats, theta: Floats
-) -> Floats:
+def _crossing(gaps: Callable[[Floats], Floats], values: Floats, theta: Floats) -> Floats:
     """The offset, nearest to zero, at which the only gap changes its sign; else the best seen."""
     change = np.flatnonzero(np.sign(values[:-1]) * np.sign(values[1:]) <= 0.0)
     if len(change) == 0:
         return theta
-    k = change[int(np.argmin(np.abs(grid[change] + grid[change + 1])))]
-    low, high, sign = grid[k], grid[k + 1], np.sign(values[k])
+    k = change[int(np.argmin(np.abs(_GRID[change] + _GRID[change + 1])))]
+    low, high, sign = _GRID[k], _GRID[k + 1], np.sign(values[k])
     best, least = theta, abs(float(gaps(np.append(0.0, theta))[0]))
     for _ in range(30):
         middle = (low + high) / 2.0

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from evenscore.constraints import Constraint, RocConstraint, as_constraints
@@ -24,9 +23,9 @@ from evenscore.learning.multipliers import excess
 from evenscore.learning.objective import Objective
 from evenscore.scorers.cross_fitting import cross_fit, learn_on
 from evenscore.scorers.history import History
-from evenscore.scorers.training_set import TrainingSet
+from evenscore.scorers.training_set import TrainingSet, group_codes, two_classes
 from evenscore.scorers.verdicts import SLACK, Verdict, judge, worst
-from evenscore.scores import GroupedScores, decode
+from evenscore.scores import GroupedScores
 
 __all__ = ["ConstraintLike", "FairScorer", "cut_at_prevalence", "seed_of"]
 
@@ -208,35 +207,9 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         constraints: tuple[Constraint, ...],
     ) -> TrainingSet:
         X, y = validate_data(self, X, y, **self._accepted())
-        check_classification_targets(y)
-        kind = type_of_target(y, input_name="y")
-        self.classes_ = np.unique(y)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}."
-            )
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y holds one class only, {label_text(self.classes_[0])}: a score needs two to "
-                "tell apart."
-            )
+        self.classes_ = two_classes(y)
         positive = y == self.classes_[1]
-        n = len(positive)
-        codes = np.zeros(n, dtype=np.intp)
-        groups: tuple[Hashable, ...] = ("all",)
-        if sensitive_features is not None:
-            _, codes, groups = decode(positive, sensitive_features)
-            if len(codes) != n:
-                raise ValueError(f"sensitive_features has {len(codes)} rows but X has {n}.")
-        elif constraints:
-            raise ValueError(
-                f"{constraints[0].name} compares groups: pass sensitive_features to fit."
-            )
-        if constraints and len(groups) < 2:
-            raise ValueError(
-                f"{constraints[0].name} compares groups, but sensitive_features holds only "
-                f"{label_text(groups[0])}."
-            )
+        codes, groups = group_codes(positive, sensitive_features, constraints)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from evenscore.columns import counted
 from evenscore.constraints import Constraint
 from evenscore.labels import label_text
 from evenscore.learning.objective import Objective
-from evenscore.scores import GroupedScores
+from evenscore.scores import GroupedScores, decode
 
-__all__ = ["TrainingSet"]
+__all__ = ["TrainingSet", "group_codes", "two_classes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -109,3 +111,41 @@ class TrainingSet:
             sample_weight=self.weight,
             group_order=order if len(set(order)) == len(order) else range(len(order)),
         )
+
+
+def two_classes(y: NDArray[Any]) -> NDArray[Any]:
+    """The two classes among labels; one class, or more than two, are refused."""
+    check_classification_targets(y)
+    kind = type_of_target(y, input_name="y")
+    classes = np.unique(y)
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}."
+        )
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds one class only, {label_text(classes[0])}: a score needs two to tell apart."
+        )
+    return np.asarray(classes)
+
+
+def group_codes(
+    positive: NDArray[np.bool_], sensitive_features: Any, constraints: Sequence[Constraint]
+) -> tuple[Ints, tuple[Hashable, ...]]:
+    """The position of every row's group, and the groups; one called "all" if none are given."""
+    n = len(positive)
+    if sensitive_features is None:
+        if constraints:
+            raise ValueError(
+                f"{constraints[0].name} compares groups: pass sensitive_features to fit."
+            )
+        return np.zeros(n, dtype=np.intp), ("all",)
+    _, codes, groups = decode(positive, sensitive_features)
+    if len(codes) != n:
+        raise ValueError(f"sensitive_features has {counted(len(codes), 'row')} but X has {n}.")
+    if constraints and len(groups) < 2:
+        raise ValueError(
+            f"{constraints[0].name} compares groups, but sensitive_features holds only "
+            f"{label_text(groups[0])}."
+        )
+    return codes, groups

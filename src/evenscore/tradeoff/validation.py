@@ -27,6 +27,7 @@ from evenscore.labels import label_text
 from evenscore.learning.standard import standardise
 from evenscore.scorers.base import seed_of
 from evenscore.scorers.progress import progress
+from evenscore.scorers.repaired import RepairedScorer
 from evenscore.scorers.training_set import TrainingSet
 from evenscore.scores import CLASSES, decode
 from evenscore.tradeoff.path import Parameter, TradeoffPath, TradeoffPoint, settings
@@ -130,6 +131,11 @@ def _check_scorer(scorer: Any) -> list[Constraint]:
         if name not in known:
             told = type(scorer).__name__
             raise TypeError(f"tradeoff_path varies constrained scorers: {told} has no {name}.")
+    if isinstance(scorer, RepairedScorer):
+        raise TypeError(
+            "tradeoff_path scores people without their groups, which RepairedScorer needs: fit it "
+            "at several tolerances and compare gaps_ instead."
+        )
     constraints = as_constraints(scorer.constraints)
     if not constraints:
         raise ValueError("The scorer has no constraints: there is no gap to trade the AUC against.")
