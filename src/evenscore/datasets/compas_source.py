@@ -13,11 +13,11 @@ import hashlib
 import http.client
 import io
 import os
-import tempfile
 import urllib.request
 from pathlib import Path
 
 from evenscore.datasets.tables import Table, split_rows, to_columns
+from evenscore.files import write_atomically
 
 ORIGIN = "https://raw.githubusercontent.com/propublica/compas-analysis/master/"
 
@@ -49,7 +49,7 @@ def read_compas(file_name: str, path: str | os.PathLike[str] | None) -> tuple[Ta
             text = without_personal_columns(_download(file_name), file_name)
             # A home that cannot be written to is no reason to refuse the data.
             with contextlib.suppress(OSError):
-                _write_atomically(cached, text)
+                write_atomically(cached, text)
             return _parse(text, file_name), file_name
         found = cached
     try:
@@ -112,16 +112,3 @@ def _download(file_name: str) -> str:
             f"{advice}"
         )
     return content.decode("utf-8")
-
-
-def _write_atomically(target: Path, text: str) -> None:
-    """Write under another name first, so that an interrupted write never looks like the file."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise

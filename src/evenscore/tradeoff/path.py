@@ -21,8 +21,6 @@ Floats = NDArray[np.float64]
 Parameter = Literal["tolerance", "strength"]
 Backend = Literal["pandas", "polars", "pyarrow"]
 
-_BLUE, _VERMILION = "#0072B2", "#D55E00"  # of Okabe and Ito: told apart by all
-
 
 @final
 @dataclass(frozen=True)
@@ -49,12 +47,18 @@ class TradeoffPoint:
         """Its magnitude."""
         return abs(self.worst.value)
 
+    @property
+    def worst_interval(self) -> tuple[float, float]:
+        """The interval of its magnitude."""
+        low, high = self.worst.low, self.worst.high
+        return max(0.0, low, -high), max(-low, high)
+
     def trained_to(self, tolerance: float) -> bool:
         """Whether training was asked for that tolerance or a smaller one."""
         return self.parameter == "tolerance" and self.value <= tolerance
 
     def meets(self, tolerance: float) -> bool:
-        """Whether it can be taken to be fair up to a tolerance: see `TradeoffPath.select`."""
+        """Whether it can be taken to be fair up to a tolerance: see `TradeoffPath.chosen`."""
         if self.trained_to(tolerance) and self.converged:
             return all(gap.low <= tolerance and gap.high >= -tolerance for gap in self.gaps)
         return all(gap.low >= -tolerance and gap.high <= tolerance for gap in self.gaps)
@@ -98,6 +102,21 @@ class TradeoffPath:
     def select(self, *, tolerance: float) -> Any:
         """The scorer of the largest AUC that meets a tolerance, fitted on all the data.
 
+        It is that of the point `chosen(tolerance)`; if there is none, a ValueError says what stood
+        in the way.
+        """
+        best = self.chosen(tolerance)
+        scorer = clone(self.scorer).set_params(**settings(best.parameter, best.value))
+        return scorer.fit(
+            self.X,
+            self.y,
+            sensitive_features=self.sensitive_features,
+            sample_weight=self.sample_weight,
+        )
+
+    def chosen(self, tolerance: float) -> TradeoffPoint:
+        """The point of the largest AUC among those that meet a tolerance.
+
         A point trained to that tolerance or a smaller one (and converged) is taken unless the data
         contradict it: unless the interval of a gap lies wholly beyond ±tolerance. Any other point,
         with a looser tolerance, a strength or no constraints, needs proof, lest chance be mistaken
@@ -109,14 +128,7 @@ class TradeoffPath:
         fair = [point for point in self.points if point.meets(tolerance)]
         if not fair:
             raise ValueError(self._refusal(tolerance))
-        best = max(fair, key=lambda point: (point.auc.value, -point.worst_gap))
-        scorer = clone(self.scorer).set_params(**settings(best.parameter, best.value))
-        return scorer.fit(
-            self.X,
-            self.y,
-            sensitive_features=self.sensitive_features,
-            sample_weight=self.sample_weight,
-        )
+        return max(fair, key=lambda point: (point.auc.value, -point.worst_gap))
 
     def _refusal(self, tolerance: float) -> str:
         trained = [point for point in self.points if point.trained_to(tolerance)]
@@ -165,8 +177,8 @@ class TradeoffPath:
             "auc_low": [point.auc.low for point in points],
             "auc_high": [point.auc.high for point in points],
             "worst_gap": [point.worst_gap for point in points],
-            "worst_gap_low": [_magnitude(point.worst)[0] for point in points],
-            "worst_gap_high": [_magnitude(point.worst)[1] for point in points],
+            "worst_gap_low": [point.worst_interval[0] for point in points],
+            "worst_gap_high": [point.worst_interval[1] for point in points],
             "worst_gap_name": [point.worst.title for point in points],
             "converged": [point.converged for point in points],
             "pareto": [k in self.pareto for k in range(len(points))],
@@ -180,61 +192,15 @@ class TradeoffPath:
     def plot(self, ax: Any = None) -> Any:
         """Draw AUC against the worst gap with error bars, the Pareto front marked; give the axes.
 
-        Hollow points did not converge. Better is up and to the left.
+        Hollow points did not converge. Better is up and to the left. For the artists, a choice and
+        dark grounds see `plots.TradeoffDisplay`.
         """
-        if ax is None:
-            import matplotlib.pyplot as plt
+        from evenscore.plots import TradeoffDisplay
 
-            ax = plt.subplots(layout="constrained")[1]
-        points = self.points
-        level = percent(points[0].auc.confidence_level)
-        x = np.array([point.worst_gap for point in points])
-        y = np.array([point.auc.value for point in points])
-        sides = np.array([_magnitude(point.worst) for point in points]).T
-        heights = np.array([(point.auc.low, point.auc.high) for point in points]).T
-        bars = dict(fmt="none", ecolor=_BLUE, alpha=0.6, elinewidth=1.0)
-        ax.errorbar(
-            x, y, xerr=np.abs(sides - x), yerr=np.abs(heights - y), label=f"{level} interval",
-            **bars,
-        )  # fmt: skip
-        front = sorted(self.pareto, key=lambda k: x[k])
-        style = dict(color=_VERMILION, marker="D", markersize=10, markerfacecolor="none")
-        ax.plot(x[front], y[front], "--", label="Pareto front", zorder=2.5, **style)
-        for told, converged, face in (("a point", True, _BLUE), ("not converged", False, "white")):
-            some = [k for k, point in enumerate(points) if point.converged is converged]
-            if some:
-                ax.plot(x[some], y[some], "o", color=_BLUE, markerfacecolor=face, label=told)
-        ax.set_xlabel("worst |gap| between groups, cross-validated")
-        ax.set_ylabel("AUC, cross-validated")
-        ax.set_title(f"{type(self.scorer).__name__}, by {points[0].parameter}")
-        ax.set_xlim(0.0, np.nanmax([*1.3 * x, *1.05 * sides[1]], initial=1e-3))
-        ax.legend(loc="lower right", fontsize=8)
-        _label(ax, points, x, y)
-        return ax
+        return TradeoffDisplay.from_path(self).plot(ax).ax_
 
 
 def settings(parameter: Parameter, value: float) -> dict[str, Any]:
     """The parameters of a scorer at a point."""
     free = {"tolerance": None, "strength": None}
     return {**free, "constraints": ()} if math.isinf(value) else {**free, parameter: value}
-
-
-def _label(ax: Any, points: tuple[TradeoffPoint, ...], x: Floats, y: Floats) -> None:
-    """Write the values beside the points, from the top down, each below those in its way."""
-    places = ax.transData.transform(np.column_stack([x, y])) * 72.0 / ax.figure.dpi
-    written: list[tuple[float, float]] = []
-    for k in np.argsort(-y, kind="stable"):
-        left, top = places[k]
-        near = [height for start, height in written if abs(start - left) < 40.0]
-        height = min([top - 8.0, *(other - 11.0 for other in near)])
-        written.append((left, height))
-        told = str(points[k]) if math.isinf(points[k].value) else f"{points[k].value:g}"
-        ax.annotate(
-            told, (x[k], y[k]), (18.0, height - top), textcoords="offset points", fontsize=8,
-            va="center", arrowprops=dict(arrowstyle="-", color="0.6", linewidth=0.6),
-        )  # fmt: skip
-
-
-def _magnitude(gap: Estimate) -> tuple[float, float]:
-    """The interval of |gap|."""
-    return max(0.0, gap.low, -gap.high), max(-gap.low, gap.high)

@@ -1,0 +1,144 @@
+"""Who is ranked above whom: the AUCs between all cells, as a map of colours with numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from numpy.typing import NDArray
+
+from evenscore.inference.estimate import percent
+from evenscore.inference.variance import auc_estimates
+from evenscore.plots.display import ScoreDisplay
+from evenscore.plots.style import ThemeName, contrasting
+from evenscore.plots.text import group_names
+from evenscore.scores import CLASSES, GroupedScores
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+
+    from evenscore.results import AuditResult
+
+__all__ = ["AucMatrixDisplay"]
+
+Floats = NDArray[np.float64]
+
+_MOST_NUMBERS = 24  # cells, beyond which numbers do not fit
+_MOST_INTERVALS = 8
+_MOST_NAMES = 60
+
+
+def _cell_names(groups: Iterable[Hashable]) -> tuple[str, ...]:
+    names = group_names(groups, longest=20)
+    return tuple(f"{side} of {name}" for side in CLASSES for name in names)
+
+
+@dataclass(eq=False)
+class AucMatrixDisplay(ScoreDisplay):
+    """The AUC of every row's cell (reference) and every column's cell (target).
+
+    `values[i, j]` is the probability that one of cell j scores above one of cell i, a tie counting
+    one half; ½, the colour of the middle, means alike. `low` and `high` are the ends of the
+    intervals; NaN where there is none.
+
+    >>> import evenscore as es
+    >>> y, s, groups = [0, 1] * 50, range(100), list("aabb") * 25
+    >>> display = es.plots.AucMatrixDisplay.from_predictions(y, s, sensitive_features=groups)
+    >>> display.plot(es.plots.figure()[1]).texts_[0][0].get_text()
+    '0.50'
+
+    After `plot`: `mesh_`, `texts_` (rows of texts; none if there is no room) and `colorbar_`.
+    """
+
+    values: Floats
+    low: Floats
+    high: Floats
+    cells: tuple[str, ...]
+    confidence_level: float = 0.95
+    mesh_: Any = field(init=False, repr=False)
+    texts_: list[list[Text]] = field(init=False, repr=False)
+    colorbar_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_scores(cls, scores: GroupedScores, *, confidence_level: float = 0.95) -> Self:
+        """From scores by cell; an empty cell has NaN in its row and column."""
+        _, table = auc_estimates(scores, confidence_level=confidence_level)
+        value, low, high = (
+            np.array([[getattr(entry, part) for entry in row] for row in table])
+            for part in ("value", "low", "high")
+        )
+        return cls(value, low, high, _cell_names(scores.groups), confidence_level)
+
+    @classmethod
+    def from_audit(cls, result: AuditResult) -> Self:
+        """From an audit, which keeps the matrix with its intervals."""
+        found, level = result.auc_matrix, result.settings.confidence_level
+        return cls(found.values, found.low, found.high, _cell_names(result.groups), level)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        intervals: bool | None = None,
+        colorbar: bool = True,
+        theme: ThemeName | None = None,
+    ) -> Self:
+        """Draw the map; intervals are written under the numbers where there is room."""
+        n = len(self.cells)
+        show = n <= _MOST_INTERVALS if intervals is None else intervals
+        own = ax is None
+        with self._drawing(ax, theme) as (axes, found):
+            if own:
+                side = float(np.clip(0.78 * n, 2.6, 9.0))
+                self.figure_.set_size_inches(side + 2.9, side + 1.6)  # type: ignore[union-attr]
+            ends = found.colors[0], found.middle, found.colors[1]
+            scale = LinearSegmentedColormap.from_list("evenscore", ends)
+            self.mesh_ = axes.pcolormesh(
+                np.ma.masked_invalid(self.values), cmap=scale, vmin=0.0, vmax=1.0,
+                edgecolors=found.background, linewidth=1.0 if n <= _MOST_NAMES else 0.0,
+            )  # fmt: skip
+            self.texts_ = []
+            for i in range(n if n <= _MOST_NUMBERS else 0):
+                self.texts_.append(
+                    [self._number(axes, i, j, scale, show, found.text) for j in range(n)]
+                )
+            axes.axhline(n / 2, color=found.text, linewidth=1.0)
+            axes.axvline(n / 2, color=found.text, linewidth=1.0)
+            axes.set(xlim=(0, n), ylim=(n, 0), aspect="equal")
+            axes.spines[:].set_visible(False)
+            axes.tick_params(length=0.0, labelsize=8.5)
+            named = n <= _MOST_NAMES
+            middles = (np.arange(n if named else 0) + 0.5).tolist()
+            names = self.cells if named else ()
+            axes.set_yticks(middles, names)
+            axes.set_xticks(middles, names, rotation=35, ha="right", rotation_mode="anchor")
+            axes.set_xlabel("target: probability that one of these …", fontsize=9)
+            axes.set_ylabel("… is ranked above one of these (reference)", fontsize=9)
+            self.colorbar_ = None
+            if colorbar:
+                self.colorbar_ = axes.figure.colorbar(self.mesh_, ax=axes, shrink=0.8, pad=0.03)
+                written = (
+                    f"AUC (small: {percent(self.confidence_level)} interval)" if show else "AUC"
+                )
+                self.colorbar_.set_label(written, fontsize=9)
+                self.colorbar_.ax.tick_params(labelsize=8.5)
+                self.colorbar_.outline.set_visible(False)
+        return self
+
+    def _number(self, ax: Axes, i: int, j: int, scale: Any, interval: bool, text: str) -> Text:
+        value, low, high = (float(part[i, j]) for part in (self.values, self.low, self.high))
+        told = "none" if np.isnan(value) else f"{value:.2f}"
+        color = text if np.isnan(value) else contrasting(scale(value)[:3])
+        size = 9.5 if len(self.cells) <= _MOST_INTERVALS else 6.5
+        if interval and i != j and not np.isnan(low):
+            ax.text(
+                j + 0.5, i + 0.72, f"{low:.2f}–{high:.2f}", ha="center", va="center",
+                fontsize=6.5, color=color,
+            )  # fmt: skip
+        return ax.text(
+            j + 0.5, i + 0.45, told, ha="center", va="center", fontsize=size, color=color
+        )

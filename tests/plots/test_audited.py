@@ -1,0 +1,93 @@
+"""Displays of an audit show its arrays, not others that were computed anew."""
+
+import numpy as np
+import pytest
+from closing import closed_figures  # noqa: F401
+from conftest import draw
+
+from evenscore.audit import audit
+from evenscore.plots import (
+    AucMatrixDisplay,
+    GroupRocDisplay,
+    InterGroupRocDisplay,
+    RocGapDisplay,
+    ScoreDistributionDisplay,
+)
+
+
+@pytest.fixture(scope="module", params=[2, 4])
+def result(request):
+    y, score, group, _ = draw(6, n=400, n_groups=request.param)
+    names = np.array(["$x$", "_hidden", "c", "d"])
+    return audit(y, score, sensitive_features=names[group])
+
+
+def test_gaps(result):
+    display = RocGapDisplay.from_audit(result).plot()
+    groups = result.groups
+    expected = [c for c in result.roc_gaps if c.first == groups[0]]
+    assert len(display.lines_) == len(expected) == 2 * (len(groups) - 1)
+    by_key = {(c.on, groups.index(c.second)): c for c in expected}
+    for number, (line, series) in enumerate(zip(display.lines_, display.curves, strict=True)):
+        curve = by_key[("negatives", "positives")[number % 2], 1 + number // 2]
+        assert np.array_equal(line.get_xdata(), curve.rates)
+        assert np.array_equal(line.get_ydata(), curve.value)
+        point, joint = series.bands
+        assert np.array_equal(point.low, curve.pointwise_low)
+        assert np.array_equal(joint.high, curve.simultaneous_high)
+        marks = [
+            (gap.rate, gap.value, gap.low, gap.high)
+            for gap in result.roc_gaps_at_rates
+            if (gap.on, gap.first, gap.second) == (curve.on, curve.first, curve.second)
+        ]
+        assert np.array_equal(series.asked, marks)
+    assert display.tolerance == result.settings.tolerance
+
+
+def test_inter_group_curves(result):
+    display = InterGroupRocDisplay.from_audit(result).plot(show_bands=True)
+    gaps = RocGapDisplay.from_audit(result).curves
+    for line, curve, gap in zip(display.lines_, display.curves, gaps, strict=True):
+        band = gap.bands[1]
+        assert line.get_ydata() == pytest.approx(band.rates + band.value)
+        assert curve.band.low == pytest.approx(band.rates + band.low)
+        assert curve.values == pytest.approx(gap.asked[:, 0] + gap.asked[:, 1])
+    without = InterGroupRocDisplay.from_audit(result, band=None, on="positives")
+    assert {curve.on for curve in without.curves} == {"positives"}
+    assert {curve.band for curve in without.curves} == {None}
+
+
+def test_group_curves_matrix_and_distributions(result):
+    display = GroupRocDisplay.from_audit(result).plot()
+    everyone, *groups = result.roc_curves
+    for line, found in zip(display.lines_, (*groups, everyone), strict=True):
+        assert np.array_equal(line.get_xdata(), found.x)
+        assert np.array_equal(line.get_ydata(), found.y)
+    assert [curve.auc for curve in display.curves] == [*result.auc_by_group, result.auc]
+    matrix = AucMatrixDisplay.from_audit(result).plot()
+    assert np.array_equal(matrix.values, result.auc_matrix.values)
+    assert np.array_equal(matrix.high, result.auc_matrix.high)
+    histogram = ScoreDistributionDisplay.from_audit(result).plot()
+    k = len(result.groups)
+    for label in (0, 1):
+        for z in range(k):
+            heights = np.abs(histogram.steps_[label][z].get_data()[0])
+            assert np.array_equal(heights, result.distributions.density[label * k + z])
+
+
+def test_pairs_of_an_audit(result):
+    one, two = result.groups[:2]
+    display = RocGapDisplay.from_audit(result, pairs=[(one, two)], on="negatives")
+    assert len(display.curves) == 1
+    with pytest.raises(ValueError, match=r"The audit has no ROC gap of the pair \('x', 'y'\)"):
+        RocGapDisplay.from_audit(result, pairs=[("x", "y")])
+
+
+def test_an_empty_cell():
+    y, group = [0, 1, 0, 1, 0, 0] * 20, list("aabbcc") * 20
+    result = audit(y, np.random.default_rng(0).normal(size=120), sensitive_features=group)
+    display = RocGapDisplay.from_audit(result).plot()
+    assert any("no positives of c" in curve.reason for curve in display.curves)
+    display = InterGroupRocDisplay.from_audit(result).plot()
+    display.figure_.canvas.draw()
+    assert any("no positives of c" in line.get_label() for line in display.lines_)
