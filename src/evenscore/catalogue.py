@@ -57,7 +57,8 @@ class Notion:
     `pairs` lists (reference, target) populations. One pair is AUC_{reference, target}; of several,
     the mean in the proportions in which such pairs of people occur. The gap of two groups is the
     statistic of the first minus that of the second. `sentence` says what the statistic is the
-    probability of, for `{group}` (and `{other}`).
+    probability of, for `{group}` (and `{other}`); `mistake` what happens otherwise, if that is a
+    mistake. `reading` says what it means that the statistic of `{high}` is the higher one.
     """
 
     name: str
@@ -65,6 +66,8 @@ class Notion:
     formula: str
     sentence: str
     source: str
+    reading: str
+    mistake: str = ""
 
     def statistic(self, cell_weights: Floats, own: int, other: int) -> Floats:
         """Coefficients, over the 2K × 2K AUC matrix, of the statistic of group `own`.
@@ -119,6 +122,28 @@ class Notion:
         """What the statistic of `group` is the probability of."""
         return self.sentence.format(group=group, other=other)
 
+    def say_gap(self, first: str, second: str, left: float, right: float) -> str:
+        """The gap in words: what it means, and how often either thing happens, in pairs of people.
+
+        `left` and `right` are the statistics of the two groups. Where the notion is about mistakes,
+        these are counted; a tie counts half.
+        """
+        if self.mistake:
+            told, left, right = self.mistake, 1.0 - left, 1.0 - right
+            high, low = (first, second) if left < right else (second, first)
+        else:
+            told = self.sentence
+            high, low = (first, second) if left > right else (second, first)
+        sides = [(left, first, second), (right, second, first)]
+        sides.sort(key=lambda side: -side[0])  # what happens more often comes first
+        shares = "; ".join(
+            f"{told.format(group=group, other=other)} in {share:.1%}{of}"
+            for (share, group, other), of in zip(sides, (" of pairs", ""), strict=True)
+        )
+        if left == right:
+            return shares
+        return f"{self.reading.format(high=high, low=low)}: {shares}"
+
 
 _BEUTEL = "Beutel et al., 2019, Fairness in recommendation ranking through pairwise comparisons"
 _BORKAN = "Borkan et al., 2019, Nuanced metrics for measuring unintended bias"
@@ -134,6 +159,8 @@ CATALOGUE: dict[str, Notion] = {
             "AUC(H0, G0) − AUC(H1, G1)",
             "a positive of {group} outranks a negative of {group}",
             f"{_BEUTEL}; subgroup AUC of {_BORKAN}",
+            "the score tells positives from negatives better within {high} than within {low}",
+            "a positive of {group} is ranked below a negative of {group}",
         ),
         Notion(
             "bnsp",
@@ -141,6 +168,8 @@ CATALOGUE: dict[str, Notion] = {
             "AUC(H, G0) − AUC(H, G1)",
             "a positive of {group} outranks a negative of any group",
             f"background negative, subgroup positive: {_BORKAN}; pairwise accuracy of {_BEUTEL}",
+            "positives of {low} are wrongly ranked low more often than positives of {high}",
+            "a positive of {group} is ranked below a negative of any group",
         ),
         Notion(
             "bpsn",
@@ -148,6 +177,8 @@ CATALOGUE: dict[str, Notion] = {
             "AUC(H0, G) − AUC(H1, G)",
             "a negative of {group} is outranked by a positive of any group",
             f"background positive, subgroup negative: {_BORKAN}",
+            "negatives of {low} are wrongly ranked high more often than negatives of {high}",
+            "a negative of {group} is ranked above a positive of any group",
         ),
         Notion(
             "inter_group",
@@ -155,6 +186,8 @@ CATALOGUE: dict[str, Notion] = {
             "AUC(H0, G1) − AUC(H1, G0)",
             "a positive of {other} outranks a negative of {group}",
             f"xAUC: {_KALLUS}; {_BEUTEL}",
+            "mistakes between the groups rank {high} too low more often than {low}",
+            "a positive of {other} is ranked below a negative of {group}",
         ),
         Notion(
             "zero_aeg",
@@ -162,6 +195,7 @@ CATALOGUE: dict[str, Notion] = {
             "AUC(G, G0) − AUC(G, G1)",
             "a positive of {group} outranks a positive of any group",
             f"average equality gap of the positives: {_BORKAN}",
+            "among all positives, those of {high} rank higher than those of {low}",
         ),
         Notion(
             "zero_aeg_negatives",
@@ -169,6 +203,7 @@ CATALOGUE: dict[str, Notion] = {
             "AUC(H, H0) − AUC(H, H1)",
             "a negative of {group} outranks a negative of any group",
             f"average equality gap of the negatives, after {_BORKAN}",
+            "among all negatives, those of {high} rank higher than those of {low}",
         ),
         Notion(
             "reference_group",
@@ -176,6 +211,7 @@ CATALOGUE: dict[str, Notion] = {
             "AUC(F0, G0) − AUC(F0, G1), F0 = everybody in group 0",
             "a positive of {group} outranks somebody of the reference group",
             _VOGEL,
+            "beside the reference group, positives of {high} rank higher than those of {low}",
         ),
         Notion(
             "pair_error",
@@ -183,6 +219,8 @@ CATALOGUE: dict[str, Notion] = {
             "A(0) − A(1), A(z) = P(well ordered | labels differ, one of the two in z)",
             "a pair with different labels, one of them in {group}, is well ordered",
             f"parity in mistreatment for pairs: {_VOGEL}",
+            "pairs with somebody of {low} are ordered wrongly more often than those of {high}",
+            "a pair with different labels, one of them in {group}, is ordered wrongly",
         ),
     )
 }

@@ -235,12 +235,21 @@ class AucConstraint:
         w = W - W.T
         return np.array([w[0, 1], w[3, 2], w[0, 2], w[0, 2] + w[0, 3], w[3, 1]])
 
-    def gaps(self, scores: GroupedScores, matrix: AucMatrix | None = None) -> list[Gap]:
-        """The gap of every pair of groups; `matrix` spares computing the AUC matrix again."""
+    def gaps(
+        self,
+        scores: GroupedScores,
+        matrix: AucMatrix | None = None,
+        pairs: Iterable[tuple[int, int]] | None = None,
+    ) -> list[Gap]:
+        """The gap of every pair of groups, or of the `pairs` (of positions) given.
+
+        `matrix` spares computing the AUC matrix again.
+        """
         check_scores(scores)
         matrix = auc_matrix(scores) if matrix is None else matrix
         values = self._statistics(scores, matrix)
-        return [self._gap(scores, values, first, second) for first, second in scores.pairs()]
+        pairs = scores.pairs() if pairs is None else pairs
+        return [self._gap(scores, values, first, second) for first, second in pairs]
 
     def _statistics(self, scores: GroupedScores, matrix: AucMatrix) -> Callable[[int, int], float]:
         """What is compared, as a function of (group, the other group)."""
@@ -391,13 +400,16 @@ class RocConstraint:
             told = "{} rates from {:.4g} to {:.4g}".format(len(self.rates), *self.interval)
         return f"roc_gap({self.on}; {told})"
 
-    def gaps(self, scores: GroupedScores) -> list[Gap]:
-        """Δ for every class, pair of groups and rate."""
+    def gaps(
+        self, scores: GroupedScores, pairs: Iterable[tuple[int, int]] | None = None
+    ) -> list[Gap]:
+        """Δ for every class, pair of groups (or only the `pairs` of positions given) and rate."""
         check_scores(scores)
+        pairs = scores.pairs() if pairs is None else list(pairs)
         return [
             gap
             for on in class_names(self.on)
-            for first, second in scores.pairs()
+            for first, second in pairs
             for gap in self._gaps(scores, on, first, second)
         ]
 

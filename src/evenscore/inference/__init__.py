@@ -11,7 +11,9 @@ from evenscore.inference.bounds import (
     sample_size_needed,
     sup_gap_bound,
 )
+from evenscore.inference.calibration import Calibration, calibration_by_group
 from evenscore.inference.certificates import Certificate, certify
+from evenscore.inference.cuts import CutTable, cut_table
 from evenscore.inference.estimate import Estimate, holm
 from evenscore.inference.moments import placement_moments
 from evenscore.inference.paired import paired_differences
@@ -22,14 +24,18 @@ from evenscore.inference.variance import auc_estimates, gap_estimates
 __all__ = [
     "Band",
     "BootstrapDistribution",
+    "Calibration",
     "Certificate",
+    "CutTable",
     "Estimate",
     "LearningBound",
     "PermutationTest",
     "auc_estimates",
     "auc_learning_bound",
     "bootstrap",
+    "calibration_by_group",
     "certify",
+    "cut_table",
     "density_ratio",
     "gap_estimates",
     "holm",

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenscore.curves import RocCurve
 from evenscore.distributions import Distribution, check_rates
-from evenscore.inference.bootstrap import RandomState, redraw, roc_replicates
+from evenscore.inference.bootstrap import RandomState, RocReplicates, redraw
 from evenscore.inference.estimate import (
     SMALL_CELL,
     check_count,
@@ -173,14 +173,14 @@ def _calibrated(
     smallest = []
     for start in range(0, n_resamples, batch):
         size = min(batch, n_resamples - start)
-        weights = redraw(one, size, rng), redraw(two, size, rng)
+        replicates = RocReplicates(one, two, redraw(one, size, rng), redraw(two, size, rng))
         lowest, highest = np.zeros((size, 1)), np.full((size, 1), dkw_constant(1.0 - level))
         for _ in range(9):
             k = (lowest + highest) / 2.0
             left, right = rates - k * e0, np.minimum(rates + k * e0, 1.0)
-            low = roc_replicates(one, two, *weights, np.maximum(left, 0.0))
+            low = replicates.evaluate(np.maximum(left, 0.0))
             low = np.where(left < 0.0, 0.0, low) - k * e1
-            high = roc_replicates(one, two, *weights, right) + k * e1
+            high = replicates.evaluate(right) + k * e1
             inside = (low <= centre + 1e-12) & (centre <= high + 1e-12)
             holds = inside.all(axis=1, keepdims=True)
             lowest, highest = np.where(holds, lowest, k), np.where(holds, k, highest)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -25,7 +26,7 @@ from evenscore.inference.estimate import Estimate, check_count, check_level, nor
 from evenscore.inference.moments import Sampling, check_sampling
 from evenscore.scores import CLASSES, GroupedScores, check_scores, class_names
 
-__all__ = ["BootstrapDistribution", "bootstrap", "redraw", "roc_replicates"]
+__all__ = ["BootstrapDistribution", "RocReplicates", "bootstrap", "redraw", "roc_replicates"]
 
 Floats = NDArray[np.float64]
 RandomState = int | np.random.Generator | None
@@ -224,6 +225,60 @@ def _replicate_aucs(cells: list[Distribution], weights: list[Floats]) -> tuple[F
     return aucs, totals.reshape(size, 2, n_cells // 2)
 
 
+@dataclass(frozen=True, eq=False)
+class RocReplicates:
+    """ROC curves of replicates of two samples, whose weights have shape (replicates, rows)."""
+
+    reference: Distribution
+    target: Distribution
+    reference_weights: Floats
+    target_weights: Floats
+
+    def evaluate(self, rates: Floats) -> Floats:
+        """ROC(rates) by Definition 1 in every replicate, shape (replicates, rates).
+
+        `rates` are the same for all replicates, or one row for each.
+        """
+        rates = np.atleast_2d(check_rates(rates))
+        size, rows = self.reference_weights.shape
+        if rows == 0 or len(self.target) == 0:
+            return np.full((size, rates.shape[1]), np.nan)
+        below, other, shift = self._reference_totals, self._other, self._shift
+        need = 1.0 - rates - RATE_TOLERANCE
+        index = np.searchsorted(self._shares, (need + shift).reshape(-1), side="left")
+        index = index.reshape(size, -1) - np.arange(size)[:, None] * rows
+        index = np.clip(index, 0, rows - 1)
+        kept = 1.0 - np.take_along_axis(other, self._after[index], axis=1) / np.where(
+            other[:, -1:] > 0, other[:, -1:], np.nan
+        )
+        kept = np.where(need <= 0.0, 1.0, kept)
+        return np.where(below > 0, kept, np.nan)
+
+    @property
+    def _shift(self) -> Floats:
+        """One search for all replicates: replicate b's distribution function is shifted by 2b."""
+        return 2.0 * np.arange(len(self.reference_weights), dtype=np.float64)[:, None]
+
+    @cached_property
+    def _reference_totals(self) -> Floats:
+        return np.asarray(self.reference_weights.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def _shares(self) -> Floats:
+        below = _cumulative(self.reference_weights)
+        with np.errstate(invalid="ignore"):
+            share = below[:, 1:] / below[:, -1:]
+        return np.asarray((np.nan_to_num(share, nan=1.0) + self._shift).reshape(-1))
+
+    @cached_property
+    def _other(self) -> Floats:
+        return _cumulative(self.target_weights)
+
+    @cached_property
+    def _after(self) -> NDArray[np.intp]:
+        return np.searchsorted(self.target.values, self.reference.values, side="right")
+
+
 def roc_replicates(
     reference: Distribution,
     target: Distribution,
@@ -231,30 +286,8 @@ def roc_replicates(
     target_weights: Floats,
     rates: Floats,
 ) -> Floats:
-    """ROC(rates) by Definition 1 in every replicate, shape (replicates, rates).
-
-    `rates` are the same for all replicates, or one row for each.
-    """
-    rates = np.atleast_2d(check_rates(rates))
-    size = len(reference_weights)
-    if len(reference) == 0 or len(target) == 0:
-        return np.full((size, rates.shape[1]), np.nan)
-    below, other = _cumulative(reference_weights), _cumulative(target_weights)
-    with np.errstate(invalid="ignore"):
-        share = below[:, 1:] / below[:, -1:]
-    share = np.nan_to_num(share, nan=1.0)
-    # One search for all replicates: replicate b's distribution function is shifted by 2b.
-    shift = 2.0 * np.arange(size)[:, None]
-    need = 1.0 - rates - RATE_TOLERANCE
-    index = np.searchsorted((share + shift).reshape(-1), (need + shift).reshape(-1), side="left")
-    index = index.reshape(size, -1) - np.arange(size)[:, None] * len(reference)
-    index = np.clip(index, 0, len(reference) - 1)
-    after = np.searchsorted(target.values, reference.values, side="right")
-    kept = 1.0 - np.take_along_axis(other, after[index], axis=1) / np.where(
-        other[:, -1:] > 0, other[:, -1:], np.nan
-    )
-    kept = np.where(need <= 0.0, 1.0, kept)
-    return np.where(below[:, -1:] > 0, kept, np.nan)
+    """`RocReplicates.evaluate` at one set of rates."""
+    return RocReplicates(reference, target, reference_weights, target_weights).evaluate(rates)
 
 
 def _cumulative(weights: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -43,9 +43,15 @@ _CLASSES_OF: dict[RateName, slice] = {
 
 
 def roc_gap_estimates(
-    scores: GroupedScores, constraint: RocConstraint, *, confidence_level: float = 0.95
+    scores: GroupedScores,
+    constraint: RocConstraint,
+    *,
+    confidence_level: float = 0.95,
+    pairs: Iterable[tuple[int, int]] | None = None,
 ) -> list[Estimate]:
     """Every gap of a ROC constraint with its pointwise interval; the cut is estimated too.
+
+    Of all pairs of groups, or only of the `pairs` (of positions in the order of the groups) given.
 
     The p-value is one minus the largest level at which the interval leaves out zero; Holm's
     correction runs over the pairs of groups, classes and rates of the constraint.
@@ -59,10 +65,11 @@ def roc_gap_estimates(
         raise TypeError("roc_gap_estimates takes a RocConstraint; see gap_estimates.")
     level = check_level(confidence_level)
     found = []
-    gaps = iter(constraint.gaps(scores))
+    compared = scores.pairs() if pairs is None else list(pairs)
+    gaps = iter(constraint.gaps(scores, compared))
     rates = np.asarray(constraint.rates)
     for on in class_names(constraint.on):
-        for first, second in scores.pairs():
+        for first, second in compared:
             curve = inter_group_curve(scores, on, first, second)
             band = roc_band(curve, rates, kind="pointwise", confidence_level=level).gap()
             p_values = band.low  # NaN, if a sample is empty

@@ -47,8 +47,11 @@ def gap_estimates(
     confidence_level: float = 0.95,
     sampling: Sampling = "observations",
     moments: PlacementMoments | None = None,
+    pairs: Iterable[tuple[int, int]] | None = None,
 ) -> list[Estimate]:
     """Every gap of the given AUC constraints, with its interval and p-value.
+
+    Of all pairs of groups, or only of the `pairs` (of positions in the order of the groups) given.
 
     `sampling="observations"`: people were drawn at random, so that the proportions in pooled
     populations vary too; `"cells"`: so many of each class and group were drawn, and the weights of
@@ -69,15 +72,16 @@ def gap_estimates(
     check_level(confidence_level)
     check_sampling(sampling)
     moments = placement_moments(scores) if moments is None else moments
+    compared = scores.pairs() if pairs is None else list(pairs)
     groups, parts = [], []
     step = max(1, _CHUNK // (scores.n_cells**2 + 1))
     for constraint in as_constraints(constraints):
         if not isinstance(constraint, AucConstraint):
             raise TypeError("gap_estimates takes AUC constraints; see roc_gap_estimates.")
-        groups.append(constraint.gaps(scores, moments.matrix))
-        for start in range(0, len(groups[-1]), step):
-            pairs = scores.pairs()[start : start + step]
-            parts.append(_Differences.of(scores, constraint, moments, sampling, pairs))
+        groups.append(constraint.gaps(scores, moments.matrix, compared))
+        for start in range(0, len(compared), step):
+            some = compared[start : start + step]
+            parts.append(_Differences.of(scores, constraint, moments, sampling, some))
     if not parts:
         return []
     differences = _Differences(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

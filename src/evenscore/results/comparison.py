@@ -1,0 +1,212 @@
+"""Two scores of the same people: by how much does each AUC and gap differ?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+
+from evenscore.catalogue import CATALOGUE
+from evenscore.inference.estimate import Estimate, holm, percent
+from evenscore.inference.paired import paired_differences
+from evenscore.inference.paired_rates import paired_roc_gap_differences
+from evenscore.results.frames import Backend, data_frame
+from evenscore.results.plain import to_plain
+
+if TYPE_CHECKING:
+    from evenscore.results.audit_result import AuditResult
+
+__all__ = ["ComparisonResult", "Difference", "compare"]
+
+MAX_GROUPS = 10
+Change = Literal["higher", "lower", "smaller gap", "larger gap", "not told apart"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """An AUC or gap of one score, of the other, and their difference with its paired interval.
+
+    `change` says what became of it, seen from the other score: an AUC is "higher" or "lower", a
+    gap "smaller" or "larger" in magnitude; "not told apart" if the interval holds zero.
+    """
+
+    one: Estimate
+    other: Estimate
+    difference: Estimate
+    change: Change
+
+    @property
+    def title(self) -> str:
+        """Which AUC or gap it is."""
+        return "AUC" if self.one.name == "AUC" else self.difference.title
+
+    @property
+    def words(self) -> str:
+        """The difference in a sentence."""
+        d = self.difference
+        return (
+            f"{self.title}: {self.one.value:.3f} against {self.other.value:.3f}, a difference of "
+            f"{d.value:+.3f} ({percent(d.confidence_level)} interval {d.low:+.3f} to "
+            f"{d.high:+.3f}): {self.change}"
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparisonResult:
+    """The AUC and every gap of two scores of the same people; made by `AuditResult.compare`.
+
+    Differences are the first score minus the other. Holm's correction of the p-values runs over all
+    of them.
+    """
+
+    title: str
+    other_title: str
+    n: int
+    groups: tuple[str, ...]
+    confidence_level: float
+    differences: tuple[Difference, ...]
+
+    @property
+    def auc(self) -> Difference:
+        """The overall AUC of the two."""
+        return self.differences[0]
+
+    @property
+    def gaps(self) -> tuple[Difference, ...]:
+        """The named gaps, then the ROC gaps at the rates."""
+        return self.differences[1:]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What changed, in sentences: the AUC, then a count of the gaps, then each of them."""
+        counts = {
+            change: sum(gap.change == change for gap in self.gaps)
+            for change in ("smaller gap", "larger gap", "not told apart")
+        }
+        told = (
+            f"Of {len(self.gaps)} gaps, {counts['smaller gap']} are smaller with {self._name(0)} "
+            f"than with {self._name(1)}, {counts['larger gap']} are larger and "
+            f"{counts['not told apart']} cannot be told apart"
+        )
+        return (f"{self.auc.words}.", f"{told}.", *(f"{gap.words}." for gap in self.gaps))
+
+    def _name(self, which: int) -> str:
+        return (self.title or "this score", self.other_title or "the other")[which]
+
+    def __str__(self) -> str:
+        return "\n".join(self.words)
+
+    def __repr__(self) -> str:
+        return f"<ComparisonResult: {self.n:,} people, {self.words[0]} {self.words[1]}>"
+
+    def __rich__(self) -> Any:
+        """A table for a terminal, drawn by rich."""
+        return import_module("evenscore.terminal").render_comparison(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON; NaN is None, infinities are texts."""
+        return {"format": "evenscore.comparison", "schema_version": "1.0", **to_plain(self)}
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """One row an AUC or gap: both scores' values and intervals, and the difference's."""
+        rows = self.differences
+        columns: dict[str, list[Any]] = {
+            name: [getattr(row.difference, name) for row in rows]
+            for name in ("name", "first", "second")
+        }
+        columns["on"] = [row.difference.on or "" for row in rows]
+        columns["rate"] = [
+            float("nan") if row.difference.rate is None else row.difference.rate for row in rows
+        ]
+        for which in ("one", "other", "difference"):
+            for part in ("value", "low", "high"):
+                name = which if part == "value" else f"{which}_{part}"
+                columns[name] = [getattr(getattr(row, which), part) for row in rows]
+        for name in ("p_value", "adjusted_p_value"):
+            columns[name] = [getattr(row.difference, name) for row in rows]
+        columns["change"] = [row.change for row in rows]
+        return data_frame(columns, backend)
+
+
+def compare(
+    one: AuditResult,
+    other: AuditResult,
+    *,
+    n_resamples: int = 400,
+    random_state: int | None = None,
+) -> ComparisonResult:
+    """The first audit's AUC and gaps minus the other's, paired by person."""
+    from evenscore.results.audit_result import AuditResult
+
+    if not isinstance(other, AuditResult):
+        raise TypeError(f"compare takes another AuditResult, not {type(other).__name__}.")
+    people, others = one._people, other._people
+    if people is None or others is None:
+        which = "This audit" if people is None else "The other audit"
+        raise ValueError(
+            f"{which} does not have its rows, which pairing two scores needs: it was read from a "
+            "file or made from a table; call audit on the columns again."
+        )
+    reason = people.differs(others)
+    if reason:
+        raise ValueError(f"The two audits are not of the same people: {reason}.")
+    for name in ("rates", "confidence_level"):
+        if getattr(one.settings, name) != getattr(other.settings, name):
+            raise ValueError(f"The two audits were made with different {name}; make them equal.")
+    if not 2 <= len(one.groups) <= MAX_GROUPS:
+        raise ValueError(
+            f"A comparison takes 2 to {MAX_GROUPS} groups, and there are {len(one.groups)}."
+        )
+    if (one.sample.cell_counts == 0).any():
+        raise ValueError(f"A comparison needs all cells. {one.warnings[0]}")
+    level, rates = one.settings.confidence_level, one.settings.rates
+    names = np.empty(len(people.groups), dtype=object)
+    names[:] = people.groups
+    found = paired_differences(
+        people.positive,
+        people.score,
+        others.score,
+        sensitive_features=names[people.codes],
+        constraints=list(CATALOGUE),
+        pos_label=True,
+        sample_weight=people.weight,
+        group_order=people.groups,
+        confidence_level=level,
+    )
+    found += paired_roc_gap_differences(
+        people.positive,
+        people.score,
+        others.score,
+        people.codes,
+        people.groups,
+        rates,
+        sample_weight=people.weight,
+        confidence_level=level,
+        n_resamples=n_resamples,
+        random_state=one.settings.random_state if random_state is None else random_state,
+    )
+    sides = [{e.title: e for e in (r.auc, *r.all_gaps)} for r in (one, other)]
+    return ComparisonResult(
+        one.title,
+        other.title,
+        one.sample.n,
+        one.groups,
+        level,
+        tuple(
+            Difference(sides[0][e.title], sides[1][e.title], e, _change(sides, e))
+            for e in holm([replace(e, words="") for e in found])
+        ),
+    )
+
+
+def _change(sides: list[dict[str, Estimate]], difference: Estimate) -> Change:
+    if not (difference.low > 0.0 or difference.high < 0.0):
+        return "not told apart"
+    if difference.name == "AUC":
+        return "higher" if difference.value > 0 else "lower"
+    one, two = (abs(side[difference.title].value) for side in sides)
+    return "smaller gap" if one < two else "larger gap"

@@ -1,0 +1,46 @@
+"""A small HTML table of an audit for notebooks."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from evenscore.inference.estimate import Estimate, percent
+
+if TYPE_CHECKING:
+    from evenscore.results.audit_result import AuditResult
+
+__all__ = ["notebook_html"]
+
+_ROWS = 24  # more gaps than these are in `to_frame`
+
+
+def notebook_html(result: AuditResult) -> str:
+    """Findings, then one row a gap; everything that came from outside is escaped."""
+    head = escape(result.title or f"Audit of {result.sample.n:,} people")
+    parts = [f"<div><p><strong>{head}</strong></p><ul>"]
+    parts += [f"<li>{escape(finding.text)}</li>" for finding in result.findings]
+    level = percent(result.settings.confidence_level)
+    titles = ("", "value", f"{level} interval", "p (Holm)", "verdict", "in words")
+    parts.append("</ul><table><thead><tr>")
+    parts += [f"<th>{escape(title)}</th>" for title in titles]
+    parts.append("</tr></thead><tbody>")
+    parts.append(_row(result.auc, "AUC", ""))
+    parts += [
+        _row(gap, gap.title, result.verdict(gap), signed=True) for gap in result.all_gaps[:_ROWS]
+    ]
+    parts.append("</tbody></table>")
+    more = len(result.all_gaps) - _ROWS
+    if more > 0:
+        parts.append(f"<p>{more} more gaps are in to_frame().</p>")
+    parts.append("</div>")
+    return "".join(parts)
+
+
+def _row(estimate: Estimate, title: str, verdict: str, *, signed: bool = False) -> str:
+    form = "+.3f" if signed else ".3f"
+    interval = f"{estimate.low:{form}} to {estimate.high:{form}}"
+    p = "" if estimate.p_value != estimate.p_value else f"{estimate.adjusted_p_value:.2g}"
+    words = "; ".join((estimate.words, *estimate.warnings)).strip("; ")
+    cells = (title, f"{estimate.value:{form}}", interval, p, verdict, words)
+    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"

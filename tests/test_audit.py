@@ -1,0 +1,524 @@
+"""The audit: every number against a naive reference, and every kind of bad input."""
+
+import json
+from dataclasses import replace
+
+import jsonschema
+import numpy as np
+import pytest
+from conftest import draw
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import Rows, roc
+
+import evenscore as es
+from evenscore import GroupedScores, datasets
+from evenscore.audit import MAX_GROUPS, audit_scores
+from evenscore.catalogue import CATALOGUE
+from evenscore.results.schema import audit_schema
+
+RATES = (0.125, 0.25)
+CASES = {
+    "two groups": dict(seed=1, n=200, levels=None),
+    "ties": dict(seed=2, n=150, levels=4),
+    "weights": dict(seed=3, n=150, levels=None, weights="real"),
+    "three groups, weights, ties": dict(seed=4, n=200, n_groups=3, levels=6, weights="integer"),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request):
+    y, score, group, weight = draw(**CASES[request.param])
+    result = es.audit(y, score, sensitive_features=group, sample_weight=weight)
+    return Rows(y, score.tolist(), group, weight), result
+
+
+def cell(name):
+    """'positives of 1' as (label, group)."""
+    kind, group = name.split(" of ")
+    return int(kind == "positives"), int(group)
+
+
+def test_aucs_and_matrix(case):
+    rows, result = case
+    assert result.auc.value == pytest.approx(rows.auc((0,), (1,)), abs=1e-12)
+    for estimate in result.auc_by_group:
+        own = int(estimate.first)
+        assert estimate.value == pytest.approx(rows.auc((0, own), (1, own)), abs=1e-12)
+        assert estimate.low < estimate.value < estimate.high
+    matrix = result.auc_matrix
+    for i, one in enumerate(matrix.cells):
+        for j, two in enumerate(matrix.cells):
+            if i != j:
+                naive = rows.auc(cell(one), cell(two))
+                assert matrix.values[i, j] == pytest.approx(naive, abs=1e-12)
+                assert matrix.low[i, j] <= matrix.values[i, j] <= matrix.high[i, j]
+    k = len(result.groups)
+    block = matrix.values[:k, k:] * matrix.pair_weights
+    assert block.sum() == pytest.approx(result.auc.value, abs=1e-12)
+
+
+def test_every_named_gap_of_every_pair(case):
+    rows, result = case
+    pairs = len(result.groups) * (len(result.groups) - 1) // 2
+    assert len(result.gaps) == len(CATALOGUE) * pairs
+    for gap in result.gaps:
+        naive = rows.gap(gap.name, int(gap.first), int(gap.second), 0)
+        assert gap.value == pytest.approx(naive, abs=1e-12)
+        assert gap.low < gap.value < gap.high
+        assert gap.words.count("%") == 2
+
+
+def test_holm_runs_over_all_named_gaps(case):
+    result = case[1]
+    for family in (result.gaps, result.roc_gaps_at_rates):
+        ordered = sorted(family, key=lambda gap: gap.p_value)
+        running = 0.0
+        for position, gap in enumerate(ordered):
+            running = max(running, min(1.0, gap.p_value * (len(ordered) - position)))
+            assert gap.adjusted_p_value == pytest.approx(running, rel=1e-12)
+
+
+def test_roc_gaps_at_rates_and_curves(case):
+    rows, result = case
+    pairs = len(result.groups) * (len(result.groups) - 1) // 2
+    assert len(result.roc_gaps_at_rates) == 2 * pairs * len(RATES)
+
+    def naive(on, first, second, rate):
+        label = int(on == "positives")
+        (one, w1), (two, w2) = rows.pick(label, int(first)), rows.pick(label, int(second))
+        return roc(one, two, rate, w1, w2) - rate
+
+    for gap in result.roc_gaps_at_rates:
+        expected = naive(gap.on, gap.first, gap.second, gap.rate)
+        assert gap.value == pytest.approx(expected, abs=1e-9)
+    assert len(result.roc_gaps) == 2 * pairs
+    for curve in result.roc_gaps:
+        for k in range(5, len(curve.rates) - 1, 17):
+            expected = naive(curve.on, curve.first, curve.second, curve.rates[k])
+            assert curve.value[k] == pytest.approx(expected, abs=1e-9)
+        for low, high in (
+            (curve.pointwise_low, curve.pointwise_high),
+            (curve.simultaneous_low, curve.simultaneous_high),
+        ):
+            assert np.all(low <= curve.value + 1e-12)
+            assert np.all(curve.value <= high + 1e-12)
+        assert np.abs(curve.value).max() <= abs(curve.supremum) + 1e-12
+        assert 0.0 <= curve.mean_absolute <= abs(curve.supremum)
+        assert (curve.inter_group.x[0], curve.inter_group.y[0]) == (0.0, 0.0)
+        assert (curve.inter_group.x[-1], curve.inter_group.y[-1]) == (1.0, 1.0)
+
+
+def test_cuts_by_group(case):
+    rows, result = case
+    for table in (result.thresholds, result.explorer):
+        for t in range(0, len(table.thresholds), 10):
+            selected = 0.0
+            for k, group in enumerate(table.groups):
+                naive = rows.rates(table.thresholds[t], int(group))
+                for name in ("fpr", "fnr", "selection_rate"):
+                    shares = getattr(table, name)
+                    assert shares.value[t, k] == pytest.approx(naive[name], abs=1e-12)
+                    assert shares.low[t, k] <= naive[name] + 1e-12
+                    assert naive[name] <= shares.high[t, k] + 1e-12
+                chosen = [
+                    (y, w)
+                    for y, s, g, w in zip(rows.y, rows.score, rows.group, rows.weight, strict=True)
+                    if g == int(group) and s > table.thresholds[t]
+                ]
+                total = sum(w for _, w in chosen)
+                selected += total
+                assert table.selected[t, k] == pytest.approx(total, abs=1e-9)
+                if total:
+                    share = sum(w for y, w in chosen if y) / total
+                    assert table.precision.value[t, k] == pytest.approx(share, abs=1e-12)
+                else:
+                    assert np.isnan(table.precision.value[t, k])
+            assert table.selected_share[t] == pytest.approx(selected / rows.mass())
+            rates = [
+                rows.rates(table.thresholds[t], int(g))["selection_rate"] for g in table.groups
+            ]
+            if max(rates) > 0:
+                ratio = table.impact_ratio
+                assert ratio.value[t] == pytest.approx(min(rates) / max(rates), abs=1e-12)
+                assert ratio.low[t] <= ratio.value[t] <= ratio.high[t]
+
+
+def test_default_thresholds_select_the_rates_of_all_negatives(case):
+    rows, result = case
+    scores, weights = rows.pick(0)
+    for rate, cut in zip(RATES, result.thresholds.thresholds, strict=True):
+        above = sum(w for s, w in zip(scores, weights, strict=True) if s > cut) / sum(weights)
+        assert above <= rate + 1e-9
+
+
+def test_calibration_bins(case):
+    rows, result = case
+    found = result.calibration
+    for b in range(len(found)):
+        low, high = found.edges[b], found.edges[b + 1]
+        for k, group in enumerate(found.groups):
+            inside = [
+                (y, s, w)
+                for y, s, g, w in zip(rows.y, rows.score, rows.group, rows.weight, strict=True)
+                if g == int(group) and (low < s <= high or (b == 0 and s == low))
+            ]
+            total = sum(w for *_, w in inside)
+            assert found.weight[b, k] == pytest.approx(total, abs=1e-9)
+            if total:
+                share = sum(w for y, _, w in inside if y) / total
+                assert found.positives.value[b, k] == pytest.approx(share, abs=1e-12)
+                mean = sum(s * w for _, s, w in inside) / total
+                assert found.mean_score[b, k] == pytest.approx(mean, abs=1e-9)
+    assert found.weight.sum() == pytest.approx(rows.mass())
+    assert not found.probabilities
+    assert np.isnan(found.excess.value).all()
+
+
+def test_score_distributions(case):
+    rows, result = case
+    found = result.distributions
+    np.testing.assert_allclose(found.share.sum(axis=1), 1.0)
+    for c, name in enumerate(found.cells):
+        scores, weights = rows.pick(*cell(name))
+        for e in range(1, len(found.edges), 7):
+            below = sum(w for s, w in zip(scores, weights, strict=True) if s <= found.edges[e])
+            assert found.cumulative[c, e] == pytest.approx(below / sum(weights), abs=1e-9)
+
+
+def test_fair_cuts_are_fair(case):
+    rows, result = case
+    for fair in result.fair_cuts:
+        for low, high in zip(fair.low, fair.high, strict=True):
+            for cut in (low, (low + high) / 2):
+                rates = [rows.rates(cut, int(group))[fair.rate] for group in result.groups]
+                assert max(rates) - min(rates) <= fair.tolerance + 1e-9
+        assert np.all(fair.selected_low < fair.selected_high)
+        assert fair.exact
+
+
+def test_detectable_gaps_and_tests_follow_the_gaps(case):
+    result = case[1]
+    assert [gap.title for gap in result.detectable] == [gap.title for gap in result.all_gaps]
+    assert all(gap.value > 0 for gap in result.detectable)
+    assert {test.on for test in result.permutation_tests} == {"negatives", "positives"}
+
+
+def test_probabilities_are_compared_with_what_happened():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=4000)
+    y, group = rng.uniform(size=4000) < p, rng.integers(0, 2, 4000)
+    found = es.audit(y, p, sensitive_features=group).calibration
+    assert found.probabilities
+    inside = (found.excess.low <= 0) & (
+        found.excess.value == found.positives.value - found.mean_score
+    )
+    assert np.mean(inside & (found.excess.high >= 0)) > 0.85
+
+
+# ---------------------------------------------------------------------- golden values
+
+
+def test_compas_rates_are_those_published(compas_folder):
+    # ProPublica (2016): at deciles above 4, false positives 44.85 % and 23.45 %, false negatives
+    # 27.99 % and 47.72 %, of African-American and Caucasian defendants.
+    data = datasets.load_compas(compas_folder, version="two-years-all")
+    result = es.audit(
+        data.y, data.raw["decile_score"], sensitive_features=data.groups, thresholds=4
+    )
+    order = [result.groups.index(group) for group in ("African-American", "Caucasian")]
+    fpr, fnr = (getattr(result.thresholds, name).value[0, order] for name in ("fpr", "fnr"))
+    np.testing.assert_array_equal(np.round(100 * fpr, 2), [44.85, 23.45])
+    np.testing.assert_array_equal(np.round(100 * fnr, 2), [27.99, 47.72])
+    assert result.findings[0].kind == "gap"
+    # A high score is no favour here: the words say who is ranked too low, not who is worse off.
+    assert result.findings[0].text.startswith(
+        "Mistakes between the groups rank Caucasian too low more often than African-American"
+    )
+    gap = result.worst("inter_group")
+    cross = es.metrics.auc_gap(
+        data.y, data.raw["decile_score"], sensitive_features=data.groups, constraint="inter_group"
+    )
+    assert gap.value == pytest.approx(cross, abs=1e-12)
+
+
+# ---------------------------------------------------------------------- ways in
+
+
+def test_a_table_gives_the_same_audit():
+    y, score, group, _ = draw(5, n=200, levels=5)
+    result = es.audit(y, score, sensitive_features=group, title="a title")
+    grouped = GroupedScores.from_arrays(y, score, sensitive_features=group)
+    table = GroupedScores.from_table(grouped.to_table(), count="count")
+    assert audit_scores(grouped, title="a title").to_json() == result.to_json()
+    assert audit_scores(table, title="a title").to_json() == result.to_json()
+
+
+def test_same_input_same_bytes_and_random_state():
+    y, score, group, _ = draw(6, n=200, levels=None)
+    one, two, three = (
+        es.audit(y, score, sensitive_features=group, random_state=seed) for seed in (0, 0, 1)
+    )
+    assert one.to_json() == two.to_json()
+    assert one.gaps == three.gaps
+    first, third = one.roc_gaps[0], three.roc_gaps[0]
+    assert not np.array_equal(first.simultaneous_low, third.simultaneous_low)
+
+
+def test_an_increasing_map_changes_no_gap():
+    y, score, group, _ = draw(7, n=200, levels=None)
+    one = es.audit(y, score, sensitive_features=group)
+    two = es.audit(y, np.exp(score), sensitive_features=group)
+    assert one.gaps == two.gaps
+    assert one.roc_gaps_at_rates == two.roc_gaps_at_rates
+
+
+def test_frames_and_several_columns():
+    import pandas as pd
+
+    y, score, group, _ = draw(8, n=300, n_groups=2, levels=None)
+    sex = np.where(group == 0, "f", "m")
+    frame = pd.DataFrame({"sex": sex, "old": np.arange(len(y)) % 2 == 0})
+    result = es.audit(pd.Series(y), pd.Series(score), sensitive_features=frame)
+    assert result.groups == ("f, False", "f, True", "m, False", "m, True")
+
+
+def test_labels_that_read_alike_stay_apart():
+    y, score, group, _ = draw(9, n=100, levels=None)
+    labels = [1 if g else "1" for g in group]
+    assert es.audit(y, score, sensitive_features=labels).groups == ("1", "'1'")
+    labels = ["" if g else "x" for g in group]
+    assert es.audit(y, score, sensitive_features=labels).groups == ("''", "x")
+
+
+def test_thresholds_and_positive_label_may_be_given():
+    y, score, group, _ = draw(10, n=100, levels=None)
+    words = np.where(y == 1, "yes", "no")
+    result = es.audit(
+        words, score, sensitive_features=group, pos_label="yes", thresholds=[0.5, -0.5]
+    )
+    assert result.sample.pos_label == "yes"
+    np.testing.assert_array_equal(result.thresholds.thresholds, [0.5, -0.5])
+    first, second = result.thresholds.selected
+    assert np.all(first < second)
+
+
+# ---------------------------------------------------------------------- awkward data
+
+
+def test_one_group_has_an_auc_and_a_sentence():
+    y, score, *_ = draw(11, n=100, levels=None)
+    result = es.audit(y, score, sensitive_features=["all"] * len(y))
+    assert result.auc.low < result.auc.value < result.auc.high
+    assert result.gaps == result.roc_gaps == result.permutation_tests == ()
+    assert "gaps need two groups" in result.findings[0].text
+    assert not any(certificate.certified for certificate in result.certificate)
+    assert all(fair.reason for fair in result.fair_cuts)
+    assert np.isnan(result.thresholds.impact_ratio.value).all()
+    json.loads(result.to_json())
+
+
+def test_an_empty_cell_is_said_and_the_rest_computed():
+    y, score, group, _ = draw(12, n=200, n_groups=3, levels=None)
+    keep = ~((y == 1) & (group == 2))
+    result = es.audit(y[keep], score[keep], sensitive_features=group[keep])
+    assert "no positives of 2" in result.warnings[0]
+    for gap in result.gaps:
+        undefined = gap.name in ("intra_group", "bnsp", "inter_group") and "2" in gap.second
+        assert np.isnan(gap.value) == np.isnan(gap.low)
+        if undefined:
+            assert np.isnan(gap.value)
+            assert "no positives of 2" in gap.warnings[0]
+            assert result.verdict(gap) == "undefined"
+    by_class = {c.on: c for c in result.certificate if c.method == "dkw"}
+    assert "no positives of 2" in by_class["positives"].words
+    assert "no positives" not in by_class["negatives"].words
+    assert any(curve.reason for curve in result.roc_gaps)
+    assert es.AuditResult.from_dict(result.to_dict()).to_json() == result.to_json()
+
+
+@pytest.mark.parametrize("constant", [0.0, -3.5, 1e300])
+def test_constant_scores(constant):
+    y, _, group, _ = draw(13, n=100)
+    result = es.audit(y, np.full(len(y), constant), sensitive_features=group)
+    assert result.auc.value == 0.5
+    assert all(gap.value == 0.0 for gap in result.gaps)
+    assert "All scores are equal" in " ".join(result.warnings)
+    json.loads(result.to_json())
+
+
+def test_perfect_scores_and_tiny_cells():
+    y, group = [0, 1, 0, 1, 0, 1, 0, 1], list("aabbaabb")
+    result = es.audit(y, y, sensitive_features=group)
+    assert result.auc.value == 1.0
+    assert "fewer than 30" in " ".join(result.warnings)
+    json.loads(result.to_json())
+
+
+def test_zero_weights_count_for_nothing():
+    y, score, group, _ = draw(14, n=100, levels=None)
+    weight = np.ones(len(y))
+    weight[4:14] = 0.0
+    result = es.audit(y, score, sensitive_features=group, sample_weight=weight)
+    kept = es.audit(y[weight > 0], score[weight > 0], sensitive_features=group[weight > 0])
+    assert "10 rows have weight zero" in " ".join(result.warnings)
+    assert [g.value for g in result.gaps] == pytest.approx([g.value for g in kept.gaps])
+    assert result.sample.n == len(y) - 10
+
+
+def test_many_groups_keep_the_worst_pairs_and_say_so():
+    y, score, group, _ = draw(15, n=2000, n_groups=12, levels=None)
+    result = es.audit(y, score, sensitive_features=group)
+    assert len(result.gaps) == 10 * len(CATALOGUE)
+    assert "56 of 66 pairs are left out" in result.omitted[0]
+    rows = Rows(y, score.tolist(), group)
+    within = [rows.auc((0, k), (1, k)) for k in range(12)]
+    sizes = sorted(
+        (abs(within[a] - within[b]) for a in range(12) for b in range(a + 1, 12)), reverse=True
+    )
+    kept = sorted((abs(g.value) for g in result.gaps if g.name == "intra_group"), reverse=True)
+    assert kept == pytest.approx(sizes[:10], abs=1e-12)
+    # Holm as if the gaps left out had p-values of one.
+    smallest = min(result.gaps, key=lambda gap: gap.p_value)
+    total = 66 * len(CATALOGUE)
+    assert smallest.adjusted_p_value == pytest.approx(min(1.0, total * smallest.p_value))
+    assert len(result.roc_gaps) == 12
+
+
+def test_an_identifier_is_no_group():
+    n = 100_000
+    with pytest.raises(ValueError, match=rf"100,000 groups.*at most {MAX_GROUPS}.*identifier"):
+        es.audit(np.arange(n) % 2, np.arange(n), sensitive_features=np.arange(n))
+
+
+def test_large_cells_take_dkw_bands_and_coarse_cuts():
+    rng = np.random.default_rng(0)
+    n = 120_000
+    y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    score = rng.normal(size=n) + y + 0.02 * group
+    result = es.audit(y, score, sensitive_features=group)
+    assert {curve.simultaneous_method for curve in result.roc_gaps} == {"dkw"}
+    assert not result.fair_cuts[0].exact
+    assert result.fair_cuts[0].evaluated <= 10_000
+    assert [c.certified for c in result.certificate] == [True, True]
+    assert [finding.kind for finding in result.findings].count("even") >= 2
+    # Rates at the coarse cuts are exact all the same.
+    fair = result.fair_cuts[0]
+    rates = es.rates_at(GroupedScores.from_arrays(y, score, sensitive_features=group), fair.low).fpr
+    assert np.all(np.ptp(rates, axis=1) <= fair.tolerance + 1e-12)
+
+
+GOOD = dict(
+    y_true=[0, 1, 0, 1, 0, 1],
+    y_score=[0.1, 0.6, 0.3, 0.8, 0.4, 0.5],
+    sensitive_features=["a", "a", "b", "b", "a", "b"],
+)
+BAD = {
+    "NaN score": (dict(y_score=[0.1, np.nan, 0.3, 0.8, 0.4, 0.5]), "y_score is NaN at row 1"),
+    "infinite": (dict(y_score=[0.1, np.inf, 0.3, 0.8, 0.4, 0.5]), "y_score is infinite at row 1"),
+    "missing group": (
+        dict(sensitive_features=["a", None, "b", "b", "a", "b"]),
+        "sensitive_features .* row 1",
+    ),
+    "lengths": (dict(y_score=[0.1, 0.2]), "differ in length"),
+    "weights' length": (dict(sample_weight=[1.0]), "differ in length"),
+    "negative weight": (dict(sample_weight=[1, 1, -1, 1, 1, 1]), "negative at row 2"),
+    "all weights zero": (dict(sample_weight=[0] * 6), "nobody to audit"),
+    "no rows": (dict(y_true=[], y_score=[], sensitive_features=[]), "nobody to audit"),
+    "one class": (dict(y_true=[0] * 6), "no positives at all"),
+    "three labels": (dict(y_true=[0, 1, 2, 1, 0, 1]), "two labels"),
+    "guess the label": (dict(y_true=list("ynynyn")), "say which is positive with pos_label"),
+    "wrong label": (dict(y_true=list("ynynyn"), pos_label="z"), "pos_label 'z' is not a label"),
+    "rates": (dict(rates=(0.0, 0.5)), "rates must lie strictly between 0 and 1"),
+    "repeated rates": (dict(rates=(0.5, 0.5)), "rates must differ"),
+    "no rates": (dict(rates=()), "needs rates"),
+    "tolerance": (dict(tolerance=0.7), "tolerance must lie strictly between 0 and 0.5"),
+    "no tolerance": (dict(tolerance=True), "tolerance must lie"),
+    "level": (dict(confidence_level=95), "confidence_level must lie strictly"),
+    "seed": (dict(random_state=None), "random_state must be a whole number"),
+    "thresholds": (dict(thresholds=[0.5, np.nan]), "thresholds must be one or several finite"),
+    "text threshold": (dict(thresholds="high"), "thresholds must be a number"),
+    "title": (dict(title=3), "title must be text"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gets_one_sentence(name):
+    change, message = BAD[name]
+    arguments = {**GOOD, **change}
+    with pytest.raises(ValueError, match=message) as caught:
+        es.audit(arguments.pop("y_true"), arguments.pop("y_score"), **arguments)
+    assert "\n" not in str(caught.value)
+
+
+PERSON = st.tuples(
+    st.integers(0, 1),
+    st.sampled_from([0.0, -1.5, 2.0, 1e12, 1e-12]),
+    st.sampled_from(["a", "b", "{group}", "<i>"]),
+    st.sampled_from([0.0, 1.0, 1.0, 2.5]),
+)
+
+
+@settings(max_examples=25)
+@given(st.lists(PERSON, max_size=24), st.booleans())
+def test_any_people_give_a_valid_audit_or_one_sentence(people, weighted):
+    y, score, group, weight = ([person[k] for person in people] for k in range(4))
+    try:
+        result = es.audit(
+            y, score, sensitive_features=group, sample_weight=weight if weighted else None
+        )
+    except ValueError as error:
+        told = str(error)
+        if "nobody to audit" in told or "at all" in told:
+            return
+        raise
+    jsonschema.Draft202012Validator(audit_schema()).validate(json.loads(result.to_json()))
+    assert es.AuditResult.from_dict(result.to_dict()).to_json() == result.to_json()
+    assert str(result)
+    assert "<i>" not in result._repr_html_()
+    for estimate in (result.auc, *result.auc_by_group, *result.all_gaps):
+        assert not np.isnan(estimate.low) or estimate.warnings
+
+
+def test_audit_scores_wants_grouped_scores():
+    with pytest.raises(TypeError, match="Expected a GroupedScores"):
+        audit_scores([1, 2])
+
+
+# ---------------------------------------------------------------------- findings
+
+
+def test_the_first_finding_says_who_is_worse_off():
+    y, group = [0, 0, 1, 1] * 100, ["men", "women"] * 200
+    noise = np.random.default_rng(0).normal(size=400)
+    score = noise + np.array(y) + np.where(np.array(group) == "women", -1.0, 0.0)
+    result = es.audit(y, score, sensitive_features=group)
+    first = result.findings[0]
+    assert first.kind == "gap"
+    assert first.text.startswith(
+        "Mistakes between the groups rank women too low more often than men: a positive of women "
+        "is ranked below a negative of men in "
+    )
+    rows = Rows(y, score.tolist(), group)
+    wrong = 1 - rows.auc((0, "men"), (1, "women"))
+    other = 1 - rows.auc((0, "women"), (1, "men"))
+    assert f"in {wrong:.1%} of pairs" in first.text
+    assert f"in {other:.1%}." in first.text
+    assert result.beyond[0] in result.all_gaps
+    assert abs(result.worst("inter_group").value) == pytest.approx(wrong - other)
+    with pytest.raises(ValueError, match="There is no gap 'nothing'"):
+        result.worst("nothing")
+
+
+def test_a_small_even_sample_says_what_it_cannot_tell():
+    y, score, group, _ = draw(16, n=150, levels=None, shift=0.0)
+    kinds = [finding.kind for finding in es.audit(y, score, sensitive_features=group).findings]
+    assert "gap" not in kinds
+    assert "unclear" in kinds
+
+
+def test_people_are_kept_but_not_shown():
+    y, score, group, _ = draw(17, n=100, levels=None)
+    result = es.audit(y, score, sensitive_features=group)
+    assert "_people" not in result.to_dict()
+    assert replace(result, _people=None).to_json() == result.to_json()

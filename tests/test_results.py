@@ -1,0 +1,315 @@
+"""Results: kept and read back unchanged, described by a schema, shown alike, compared in pairs."""
+
+import io
+import json
+import math
+from dataclasses import replace
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from conftest import draw
+from reference import Rows
+
+import evenscore as es
+from evenscore import GroupedScores
+from evenscore.audit import audit_scores
+from evenscore.inference import Estimate
+from evenscore.results import verdict
+from evenscore.results.plain import from_plain, to_plain
+from evenscore.results.schema import SCHEMA_FILE, audit_schema, schema_text
+
+HOSTILE = ("<script>alert(1)</script>", "[bold]{0}[/bold] é\"'&")
+
+
+@pytest.fixture(scope="module")
+def columns():
+    y, score, group, _ = draw(21, n=300, levels=None)
+    return y, score, np.array(HOSTILE, dtype=object)[group]
+
+
+@pytest.fixture(scope="module")
+def result(columns):
+    y, score, group = columns
+    return es.audit(y, score, sensitive_features=group, title="<b>title</b>")
+
+
+@pytest.fixture(scope="module")
+def awkward():
+    """One group has no positives, one a single negative: NaN and infinities everywhere."""
+    y, score, group, _ = draw(22, n=60, n_groups=3, levels=3)
+    keep = ~((y == 1) & (group == 2)) & ~((y == 0) & (group == 1) & (np.arange(len(y)) > 3))
+    return es.audit(y[keep], score[keep], sensitive_features=group[keep])
+
+
+# ---------------------------------------------------------------------- JSON
+
+
+def test_round_trip(result, awkward, tmp_path):
+    for one in (result, awkward):
+        one.to_json(tmp_path / "audit.json")
+        read = es.AuditResult.from_json(tmp_path / "audit.json")
+        assert read.to_json() == one.to_json()
+        assert (tmp_path / "audit.json").read_text(encoding="utf-8") == one.to_json()
+        assert str(read) == str(one)
+        for a, b in zip(read.all_gaps, one.all_gaps, strict=True):
+            assert repr(a) == repr(b)
+        np.testing.assert_array_equal(read.auc_matrix.values, one.auc_matrix.values)
+        np.testing.assert_array_equal(read.explorer.fpr.low, one.explorer.fpr.low)
+    assert list(tmp_path.iterdir()) == [tmp_path / "audit.json"]
+
+
+def test_no_number_is_rounded(result):
+    data = json.loads(result.to_json())
+    assert data["auc"]["value"] == result.auc.value
+    assert [gap["low"] for gap in data["gaps"]] == [gap.low for gap in result.gaps]
+    assert data["roc_gaps"][0]["simultaneous_high"] == result.roc_gaps[0].simultaneous_high.tolist()
+    assert data["thresholds"]["fpr"]["value"] == result.thresholds.fpr.value.tolist()
+    assert data["schema_version"] == "1.0"
+    assert data["settings"]["evenscore_version"] == es.__version__
+
+
+def test_the_schema_describes_it(result, awkward):
+    validator = jsonschema.Draft202012Validator(audit_schema())
+    validator.check_schema(audit_schema())
+    for one in (result, awkward):
+        validator.validate(json.loads(one.to_json()))
+    one_group = es.audit([0, 1, 0, 1], [1, 2, 2, 3], sensitive_features=list("aaaa"))
+    validator.validate(one_group.to_dict())
+    for spoil in (
+        lambda data: data.pop("gaps"),
+        lambda data: data.update(more=1),
+        lambda data: data.update(schema_version="2.0"),
+        lambda data: data["auc"].update(value="high"),
+        lambda data: data["sample"].update(n=1.5),
+        lambda data: data["findings"][0].update(kind="verdict"),
+    ):
+        data = result.to_dict()
+        spoil(data)
+        assert not validator.is_valid(data)
+
+
+def test_the_schema_file_is_the_schema():
+    assert SCHEMA_FILE.read_text(encoding="utf-8") == schema_text(), (
+        "write it anew: python -m evenscore.results.schema"
+    )
+
+
+def test_numbers_that_json_does_not_know():
+    values = np.array([1.0, np.nan, np.inf, -np.inf])
+    plain = to_plain(values)
+    assert plain == [1.0, None, "Infinity", "-Infinity"]
+    np.testing.assert_array_equal(
+        from_plain(np.ndarray[tuple[int], np.dtype[np.float64]], plain), values
+    )
+    assert math.isnan(from_plain(float, None))
+    assert from_plain(float | None, None) is None
+    assert from_plain(float | None, "-Infinity") == -math.inf
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda data: data.pop("format"), "This is no audit"),
+        (lambda data: data.update(schema_version="2.0"), "schema version 2.0"),
+        (lambda data: data.pop("gaps"), "audit lacks 'gaps'"),
+        (lambda data: data["auc"].update(value="high"), "audit.auc.value must be a number"),
+        (lambda data: data["auc"].update(value=True), "audit.auc.value must be a number"),
+        (lambda data: data["sample"].update(n=1.5), "audit.sample.n must be of type whole number"),
+        (lambda data: data.update(gaps="none"), "audit.gaps must be a list"),
+        (lambda data: data.update(auc=[]), "audit.auc must be an object"),
+        (
+            lambda data: data["findings"][0].update(kind="x"),
+            r"audit.findings\[0\].kind must be one",
+        ),
+        (lambda data: data["auc_matrix"].update(values=[[1], [2, 3]]), "rows of equal length"),
+        (lambda data: data["auc_matrix"].update(values=3), "auc_matrix.values must be a list"),
+        (lambda data: data["auc_matrix"].update(values=[["x"]]), "values must be a number"),
+    ],
+)
+def test_a_spoiled_file_is_refused_in_a_sentence(result, spoil, message):
+    data = result.to_dict()
+    spoil(data)
+    with pytest.raises(ValueError, match=message):
+        es.AuditResult.from_dict(data)
+
+
+def test_what_is_no_json_is_refused(tmp_path):
+    path = tmp_path / "no.json"
+    for content in (b"{", b"\xff\xfe"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"no\.json is no JSON file"):
+            es.AuditResult.from_json(path)
+    path.write_text("[]")
+    with pytest.raises(ValueError, match="This is no audit"):
+        es.AuditResult.from_json(path)
+
+
+# ---------------------------------------------------------------------- shown
+
+
+def test_frames_hold_the_very_numbers(result):
+    frame = result.to_frame("pandas")
+    assert isinstance(frame, pd.DataFrame)
+    assert isinstance(result.to_frame("polars"), pl.DataFrame)
+    estimates = [result.auc, *result.auc_by_group, *result.all_gaps]
+    assert frame["value"].tolist() == [e.value for e in estimates]
+    assert result.to_frame("polars")["high"].to_list() == [e.high for e in estimates]
+    verdicts = frame["verdict"].tolist()[3:]
+    assert verdicts == [result.verdict(gap) for gap in result.all_gaps]
+    with pytest.raises(ValueError, match="backend must be one of"):
+        result.to_frame("excel")
+
+
+def test_hostile_names_are_shown_as_text(result):
+    html = result._repr_html_()
+    assert "<script>" not in html
+    assert "<b>title</b>" not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+    assert f"{result.auc.value:.3f}" in html
+
+
+def test_the_terminal_shows_names_as_they_are(result):
+    from rich.console import Console
+
+    for width in (80, 200):
+        console = Console(file=io.StringIO(), width=width)
+        console.print(result)
+        told = console.file.getvalue()
+        assert max(map(len, told.splitlines())) <= width
+    assert HOSTILE[0] in told
+    assert "[bold]{0}[/bold]" in told
+    for gap in result.all_gaps:
+        assert f"{gap.value:+.3f}" in told
+        assert f"{gap.low:+.3f} to {gap.high:+.3f}" in told
+
+
+def test_awkward_results_are_shown(awkward):
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), width=120)
+    console.print(awkward)
+    assert "undefined" in console.file.getvalue()
+    assert "undefined" in awkward._repr_html_()
+    assert "AuditResult" in repr(awkward)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.06, 0.2, "beyond"),
+        (-0.2, -0.06, "beyond"),
+        (-0.05, 0.05, "within"),
+        (0.04, 0.06, "unclear"),
+        (-0.2, 0.2, "unclear"),
+        (math.nan, math.nan, "undefined"),
+    ],
+)
+def test_verdicts(low, high, expected):
+    assert verdict(Estimate("gap", 0.0, low, high, 0.95, "t"), 0.05) == expected
+
+
+# ---------------------------------------------------------------------- two scores
+
+
+@pytest.fixture(scope="module")
+def other(columns):
+    y, score, group = columns
+    noise = np.random.default_rng(5).normal(size=len(y))
+    return es.audit(y, score + 0.5 * noise, sensitive_features=group, title="noisy")
+
+
+def test_compare_pairs_people(result, other):
+    found = result.compare(other)
+    assert found.auc.difference.value == pytest.approx(result.auc.value - other.auc.value)
+    assert [d.title for d in found.gaps] == [gap.title for gap in result.all_gaps]
+    for d in found.gaps:
+        assert d.difference.value == pytest.approx(d.one.value - d.other.value, abs=1e-12)
+        assert d.difference.low <= d.difference.value <= d.difference.high
+        if d.difference.rate is None:  # paired: narrower than if the two were independent
+            apart = math.hypot(d.one.standard_error, d.other.standard_error)
+            assert d.difference.standard_error < apart
+    back = other.compare(result)
+    assert back.auc.difference.value == pytest.approx(-found.auc.difference.value)
+    p_values = [d.difference.p_value for d in found.differences]
+    assert min(d.difference.adjusted_p_value for d in found.differences) == pytest.approx(
+        min(1.0, len(p_values) * min(p_values))
+    )
+
+
+def test_compare_with_itself_is_zero(result):
+    found = result.compare(result)
+    assert all(d.difference.value == d.difference.low == d.difference.high == 0 for d in found.gaps)
+    assert {d.change for d in found.differences} == {"not told apart"}
+
+
+def test_a_comparison_is_shown_and_kept(result, other):
+    from rich.console import Console
+
+    found = result.compare(other)
+    assert found.to_dict() == result.compare(other).to_dict()
+    json.dumps(found.to_dict(), allow_nan=False)
+    frame = found.to_frame("pandas")
+    assert frame["difference_low"].tolist() == [d.difference.low for d in found.differences]
+    assert f"{result.auc.value:.3f} against {other.auc.value:.3f}" in str(found)
+    console = Console(file=io.StringIO(), width=160)
+    console.print(found)
+    assert "noisy" in console.file.getvalue()
+    assert "ComparisonResult" in repr(found)
+
+
+def test_comparisons_that_cannot_be_made(result, other, columns):
+    y, score, group = columns
+    read = es.AuditResult.from_dict(result.to_dict())
+    with pytest.raises(ValueError, match="This audit does not have its rows"):
+        read.compare(other)
+    with pytest.raises(ValueError, match="The other audit does not have its rows"):
+        result.compare(audit_scores(GroupedScores.from_arrays(y, score, sensitive_features=group)))
+    people = other._people
+    for change, message in (
+        (dict(score=people.score[:-1]), "300|rows"),
+        (dict(positive=~people.positive), "the label at row 0 is not the same"),
+        (dict(codes=1 - people.codes), "the group at row 0 is not the same"),
+        (dict(groups=("x", "y")), "the groups are not the same"),
+        (dict(weight=np.full(len(y), 2.0)), "the weight at row 0 is not the same"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            result.compare(replace(other, _people=replace(people, **change)))
+    with pytest.raises(ValueError, match="different rates"):
+        result.compare(es.audit(y, score, sensitive_features=group, rates=(0.5,)))
+    with pytest.raises(TypeError, match="another AuditResult"):
+        result.compare(3)
+
+
+def test_comparisons_of_one_group_or_an_empty_cell(awkward):
+    alone = es.audit([0, 1, 0, 1], [1, 2, 2, 3], sensitive_features=list("aaaa"))
+    with pytest.raises(ValueError, match="takes 2 to 10 groups, and there are 1"):
+        alone.compare(alone)
+    with pytest.raises(ValueError, match="no positives of 2"):
+        awkward.compare(awkward)
+
+
+def test_compare_with_weights_equals_repeated_people():
+    y, score, group, weight = draw(23, n=60, levels=None, weights="integer")
+    other = score[::-1].copy()
+    times = weight.astype(int)
+    rows = Rows(y, score.tolist(), group, weight)
+    one, two = (
+        es.audit(y, s, sensitive_features=group, sample_weight=weight) for s in (score, other)
+    )
+    many = [
+        es.audit(
+            np.repeat(y, times), np.repeat(s, times), sensitive_features=np.repeat(group, times)
+        )
+        for s in (score, other)
+    ]
+    weighted, repeated = one.compare(two), many[0].compare(many[1])
+    for a, b in zip(weighted.differences, repeated.differences, strict=True):
+        assert a.difference.value == pytest.approx(b.difference.value, abs=1e-12)
+    naive = rows.gap("inter_group", 0, 1, 0) - Rows(y, other.tolist(), group, weight).gap(
+        "inter_group", 0, 1, 0
+    )
+    [found] = [d for d in weighted.gaps if d.difference.name == "inter_group"]
+    assert found.difference.value == pytest.approx(naive, abs=1e-12)
