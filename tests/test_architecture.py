@@ -12,21 +12,26 @@ SOURCE = Path(evenscore.__file__).parent
 
 # Each module may import those before it (of any line above), never those after.
 LAYERS = [
-    {"columns"},
+    {"columns", "files"},
     {"labels", "sorting", "distributions"},
     {"scores"},
     {"curves"},
     {"measures"},
     {"catalogue"},
     {"constraints"},
-    {"thresholds"},
+    {"thresholds", "outlines"},
     {"inference"},
+    {"results"},
+    {"findings", "sections", "terminal"},
+    {"audit"},
     {"metrics"},
     {"learning"},
+    {"plots"},
     {"repairs"},
     {"scorers"},
     {"tradeoff"},
     {"datasets"},
+    {"paper"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -3,14 +3,17 @@
 from typing import TYPE_CHECKING, Any
 
 from evenscore import metrics
+from evenscore.audit import audit
 from evenscore.catalogue import constraint_names
 from evenscore.constraints import AucConstraint, RocConstraint
 from evenscore.curves import RocCurve
+from evenscore.inference.estimate import Estimate
+from evenscore.results import AuditResult
 from evenscore.scores import GroupedScores
 from evenscore.thresholds import fair_thresholds, rates_at
 
 if TYPE_CHECKING:
-    from evenscore import datasets, inference
+    from evenscore import datasets, inference, plots
     from evenscore.repairs import Repair, repair
     from evenscore.scorers import BoostedScorer, LinearScorer, NeuralScorer, RepairedScorer
     from evenscore.tradeoff import TradeoffPath, tradeoff_path
@@ -19,7 +22,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AucConstraint",
+    "AuditResult",
     "BoostedScorer",
+    "Estimate",
     "GroupedScores",
     "LinearScorer",
     "NeuralScorer",
@@ -28,18 +33,20 @@ __all__ = [
     "RocConstraint",
     "RocCurve",
     "TradeoffPath",
+    "audit",
     "constraint_names",
     "datasets",
     "fair_thresholds",
     "inference",
     "metrics",
+    "plots",
     "rates_at",
     "repair",
     "tradeoff_path",
 ]
 
 
-_LAZY = ("datasets", "inference")
+_LAZY = ("datasets", "inference", "plots")
 _SCORERS = ("BoostedScorer", "LinearScorer", "NeuralScorer", "RepairedScorer")
 _REPAIRS = ("Repair", "repair")
 _TRADEOFF = ("TradeoffPath", "tradeoff_path")

@@ -7,6 +7,7 @@ import typer
 from evenscore import __version__
 from evenscore.cli.constraints import constraints
 from evenscore.cli.demo import demo
+from evenscore.cli.reproduce import reproduce
 
 app = typer.Typer(
     help="Audit scores that rank people: are they fair between groups, and at which thresholds?",
@@ -15,6 +16,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(constraints)
+app.command()(reproduce)
 
 
 def _version(asked: bool) -> None:

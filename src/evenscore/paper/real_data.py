@@ -1,0 +1,162 @@
+"""The paper's real data sets: which constraint each has, how it is divided, how a score is judged.
+
+Everything here is shared by the published parameters, the full grid and the other splits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenscore import datasets
+from evenscore.constraints import AucConstraint, RocConstraint
+from evenscore.datasets import Dataset
+from evenscore.inference import auc_estimates
+from evenscore.inference.gaps import constraint_estimates
+from evenscore.paper.published import L2, RATES, STRENGTH, DataName, Kind
+from evenscore.scores import GroupedScores
+
+__all__ = [
+    "DATA",
+    "ROC",
+    "RealData",
+    "available",
+    "codes",
+    "fingerprint",
+    "grouped",
+    "judge",
+    "load",
+    "published_split",
+]
+
+Rows = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+ROC = RocConstraint(on="both", rates=RATES)
+
+
+@dataclass(frozen=True)
+class RealData:
+    """What the paper decides for a data set.
+
+    `auc_constraint` follows the meaning of a positive label: where it is a disadvantage (Compas),
+    negatives are compared; where an advantage (German), positives.
+    """
+
+    name: DataName
+    title: str
+    auc_constraint: str
+    validation_fraction: float = 0.4
+
+    def constraint(self, kind: Kind) -> AucConstraint | RocConstraint | tuple[()]:
+        """The constraint that a score is trained with."""
+        if kind == "none":
+            return ()
+        return ROC if kind == "roc" else AucConstraint.named(self.auc_constraint)
+
+    def strength(self, kind: Kind) -> float:
+        """The published λ; for the other preprocessing of Compas, that of Compas."""
+        return STRENGTH[self._published, kind]
+
+    @property
+    def l2(self) -> float:
+        """The published λ_reg."""
+        return L2[self._published]
+
+    @property
+    def _published(self) -> str:
+        return "compas" if self.name == "compas_two_years" else self.name
+
+
+DATA: dict[DataName, RealData] = {
+    data.name: data
+    for data in (
+        RealData("german", "German", "bnsp", validation_fraction=0.3),
+        RealData("adult", "Adult", "inter_group"),
+        RealData("compas", "Compas", "bpsn"),
+        RealData("bank", "Bank", "inter_group"),
+        RealData("compas_two_years", "Compas (two years)", "bpsn"),
+    )
+}
+
+
+@lru_cache(maxsize=2)
+def load(name: DataName) -> Dataset:
+    """The data set, kept in memory: many fits look at it."""
+    if name == "compas_two_years":
+        return datasets.load_compas(version="two-years")
+    loader = {
+        "german": datasets.load_german,
+        "adult": datasets.load_adult,
+        "compas": datasets.load_compas,
+        "bank": datasets.load_bank,
+    }[name]
+    return loader()
+
+
+def available(names: Sequence[DataName]) -> tuple[list[DataName], list[str]]:
+    """Which of the data sets can be read, and one sentence for each reason why some cannot."""
+    there: list[DataName] = []
+    reasons: dict[str, list[str]] = {}
+    for name in names:
+        try:
+            load(name)
+        except OSError as error:
+            reasons.setdefault(str(error), []).append(DATA[name].title)
+        else:
+            there.append(name)
+    sentences = [f"{' and '.join(titles)} left out: {why}" for why, titles in reasons.items()]
+    return there, sentences
+
+
+@lru_cache(maxsize=8)
+def fingerprint(name: DataName) -> str:
+    """A hash of the rows, so that results of one file are never taken for those of another."""
+    data = load(name)
+    digest = hashlib.sha256()
+    for column in (data.X, data.y, data.groups == data.group_order[1]):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def published_split(data: Dataset) -> tuple[Rows, Rows]:
+    """Train and test rows as the published numbers have them.
+
+    Adult comes divided. Of the others, the authors' program (which the paper links to) has
+    scikit-learn draw the test rows with the seed 42, whatever their class and group; their number
+    is the paper's.
+    """
+    if data.name == "adult":
+        return data.train, data.test
+    from sklearn.model_selection import train_test_split
+
+    rows = np.arange(len(data.y))
+    train, test = train_test_split(rows, test_size=len(data.test), random_state=42)
+    return train, test
+
+
+def codes(data: Dataset, rows: Rows) -> NDArray[np.int64]:
+    """The paper's groups 0 and 1."""
+    return np.asarray(data.groups[rows] == data.group_order[1], dtype=np.int64)
+
+
+def grouped(name: DataName, score: Floats, rows: Rows) -> GroupedScores:
+    """Scores of some rows by class and group, in the paper's order of the groups."""
+    data = load(name)
+    return GroupedScores.from_arrays(
+        data.y[rows], score, sensitive_features=codes(data, rows), group_order=(0, 1)
+    )
+
+
+def judge(name: DataName, score: Floats, rows: Rows) -> Floats:
+    """Values and standard errors, (2, 6), in the order of the published measures; gaps signed."""
+    scores = grouped(name, score, rows)
+    auc, _ = auc_estimates(scores)
+    gaps = constraint_estimates(scores, [AucConstraint.named(DATA[name].auc_constraint), ROC])
+    found = [auc, *gaps]
+    return np.array([[e.value for e in found], [e.standard_error for e in found]])

@@ -1,0 +1,107 @@
+"""What one split hid: results over many splits, of the paper's scorers and of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from evenscore.paper.parts import Outcome, Part
+from evenscore.paper.published import DataName, Kind
+from evenscore.paper.real import paper_scorer
+from evenscore.paper.real_data import DATA, codes, fingerprint, judge, load
+from evenscore.scorers import BoostedScorer, LinearScorer, NeuralScorer, RepairedScorer
+
+__all__ = ["SCORERS", "split_parts"]
+
+_TOLERANCE = 0.02
+
+
+def _paper(name: DataName, kind: Kind, seed: int, n_iter: int | None) -> Any:
+    return paper_scorer(name, kind, random_state=seed, n_iter=n_iter)
+
+
+def _linear(name: DataName, kind: Kind, seed: int, n_iter: int | None) -> Any:
+    return LinearScorer(DATA[name].constraint(kind), tolerance=_TOLERANCE, random_state=seed)
+
+
+def _neural(name: DataName, kind: Kind, seed: int, n_iter: int | None) -> Any:
+    return NeuralScorer(
+        DATA[name].constraint(kind), tolerance=_TOLERANCE, n_iter=n_iter, random_state=seed
+    )
+
+
+def _boosted(name: DataName, kind: Kind, seed: int, n_iter: int | None) -> Any:
+    return BoostedScorer(DATA[name].constraint(kind), tolerance=_TOLERANCE, random_state=seed)
+
+
+def _repaired(name: DataName, kind: Kind, seed: int, n_iter: int | None) -> Any:
+    from lightgbm import LGBMClassifier
+
+    free = LGBMClassifier(random_state=seed, n_jobs=1, verbose=-1, deterministic=True)
+    if kind == "none":
+        return free
+    return RepairedScorer(free, constraints=DATA[name].constraint(kind), random_state=seed)
+
+
+SCORERS: dict[str, Callable[[DataName, Kind, int, int | None], Any]] = {
+    "paper": _paper,
+    "linear": _linear,
+    "neural": _neural,
+    "boosted": _boosted,
+    "repaired": _repaired,
+}
+"""How each scorer is made; all but the paper's with their defaults and a tolerance of 0.02."""
+
+
+def split_parts(
+    names: Sequence[DataName],
+    scorers: Sequence[str] = tuple(SCORERS),
+    *,
+    splits: int = 10,
+    n_iter: int | None = None,
+) -> dict[tuple[DataName, str], list[Part]]:
+    """One part for every data set, scorer and split, of the paper's sizes and by class and group.
+
+    `n_iter` shortens the training of networks.
+    """
+    return {
+        (name, scorer): [
+            Part(
+                f"split-{name}-{scorer}-{split}",
+                fit_split,
+                {
+                    "name": name,
+                    "scorer": scorer,
+                    "data": fingerprint(name),
+                    "split": split,
+                    "n_iter": n_iter,
+                },
+            )
+            for split in range(splits)
+        ]
+        for name in names
+        for scorer in scorers
+    }
+
+
+def fit_split(name: DataName, scorer: str, data: str, split: int, n_iter: int | None) -> Outcome:
+    """Fit with each constraint on one split: test measures (none, AUC, ROC; 2; 6)."""
+    rows = load(name)
+    train, test = rows.split(split)
+    kinds: tuple[Kind, ...] = ("none", "auc", "roc")
+    found = []
+    for kind in kinds:
+        made = SCORERS[scorer](name, kind, split, n_iter)
+        repaired = isinstance(made, RepairedScorer)
+        plain = scorer == "repaired" and not repaired  # the classifier underneath
+        group = {} if plain else {"sensitive_features": codes(rows, train)}
+        made.fit(rows.X[train], rows.y[train], **group)
+        if plain:
+            score = made.predict_proba(rows.X[test])[:, 1]
+        else:
+            told = {"sensitive_features": codes(rows, test)} if repaired else {}
+            score = made.decision_function(rows.X[test], **told)
+        found.append(judge(name, score, test))
+    return {"measures": np.array(found)}

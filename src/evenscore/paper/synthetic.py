@@ -1,0 +1,175 @@
+"""Examples 1 and 2 of the paper: linear scores learned again and again on new samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenscore.constraints import AucConstraint, RocConstraint
+from evenscore.datasets import SyntheticSample, make_rings, make_square
+from evenscore.measures import auc_matrix, inter_group_curve, roc_curve, roc_gap
+from evenscore.paper.parts import Outcome, Part
+from evenscore.paper.published import Kind
+from evenscore.scorers.neural import NeuralScorer
+from evenscore.scores import CLASSES, GroupedScores
+
+__all__ = ["EXPERIMENTS", "RATES", "Experiment", "Runs", "coefficient", "draw", "synthetic_parts"]
+
+Floats = NDArray[np.float64]
+Example = Literal["square", "rings"]
+
+RATE = 3 / 4  # of the ROC constraint
+RATES = np.linspace(0.0, 1.0, 101)  # at which curves are kept
+CURVES = ("H,G", "H0,G0", "H1,G1", "H0,H1", "G0,G1")
+_TOGETHER = 10  # runs in one part
+_N_TRAIN, _N_TEST = 10_000, 20_000
+_L2 = 0.01
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One example with one algorithm, trained at λ = 0 and at λ = 1."""
+
+    example: Example
+    kind: Kind
+
+    @property
+    def name(self) -> str:
+        """For files."""
+        return f"{self.example}-{self.kind}"
+
+    @property
+    def constraint(self) -> AucConstraint | RocConstraint:
+        """The intra-group one, or equal false positive rates at 3/4."""
+        if self.kind == "roc":
+            return RocConstraint(on="negatives", rates=(RATE,))
+        return AucConstraint.named("intra_group")
+
+
+EXPERIMENTS = (Experiment("square", "auc"), Experiment("rings", "auc"), Experiment("rings", "roc"))
+STRENGTHS = (0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """All runs of an experiment; the second axis is λ = 0, 1.
+
+    `c`, `auc`, `auc_gap` (intra-group) and `roc_gap` (negatives at 3/4), signed, have shape
+    (runs, 2); `curves` has (runs, 2, `CURVES`, `RATES`).
+    """
+
+    c: Floats
+    auc: Floats
+    auc_gap: Floats
+    roc_gap: Floats
+    curves: Floats
+
+    @classmethod
+    def of(cls, outcomes: Iterable[Outcome]) -> Runs:
+        """Put the parts of an experiment together."""
+        told = list(outcomes)
+        return cls(*(np.concatenate([o[name] for o in told]) for name in cls.__annotations__))
+
+
+def synthetic_parts(
+    *, runs: int = 100, n_iter: int = 10_000, uniform: str = "radius"
+) -> dict[Experiment, list[Part]]:
+    """The parts of every experiment; a run is the same whatever the number of runs."""
+    return {
+        experiment: [
+            Part(
+                f"synthetic-{experiment.name}-{first}",
+                learn,
+                {
+                    "example": experiment.example,
+                    "kind": experiment.kind,
+                    "runs": list(range(first, min(first + _TOGETHER, runs))),
+                    "n_iter": n_iter,
+                    "uniform": uniform,
+                },
+            )
+            for first in range(0, runs, _TOGETHER)
+        ]
+        for experiment in EXPERIMENTS
+    }
+
+
+def draw(
+    example: Example, n: int, random_state: np.random.Generator, uniform: Any = "radius"
+) -> SyntheticSample[Any]:
+    """A sample of an example."""
+    if example == "square":
+        return make_square(n, random_state=random_state)
+    return make_rings(n, random_state=random_state, uniform=uniform)
+
+
+def learn(example: Example, kind: Kind, runs: Sequence[int], n_iter: int, uniform: str) -> Outcome:
+    """Learn at λ = 0 and 1 on every run's own sample, and judge on another."""
+    experiment = Experiment(example, kind)
+    found = []
+    for run in runs:
+        rng = np.random.default_rng([run, 2021])  # the same samples for every algorithm
+        train = draw(example, _N_TRAIN, rng, uniform)
+        test = draw(example, _N_TEST, rng, uniform)
+        scorer = NeuralScorer(
+            experiment.constraint,
+            mode="paper",
+            strength=1.0,
+            hidden=(),
+            l2=_L2,
+            n_iter=n_iter,
+            random_state=run,
+        )
+        fits = scorer.fit_many(
+            train.X,
+            train.y,
+            [{"strength": strength} for strength in STRENGTHS],
+            sensitive_features=train.groups,
+        )
+        found.append([_judge(example, fit, test) for fit in fits])
+    names = Runs.__annotations__
+    return {name: np.array([[one[name] for one in run] for run in found]) for name in names}
+
+
+def _judge(example: Example, scorer: NeuralScorer, test: SyntheticSample[Any]) -> dict[str, Any]:
+    scores = GroupedScores.from_arrays(
+        test.y, scorer.decision_function(test.X), sensitive_features=test.groups
+    )
+    matrix = auc_matrix(scores)
+    return {
+        "c": coefficient(example, scorer),
+        "auc": matrix.overall,
+        "auc_gap": AucConstraint.named("intra_group").gaps(scores, matrix)[0].value,
+        "roc_gap": float(roc_gap(scores, "negatives", RATE)),
+        "curves": _curves(scores),
+    }
+
+
+def coefficient(example: Example, scorer: Any) -> float:
+    """The c of s_c = c x₁ + (1−c) x₂ (Example 1) or −c x₁ + (1−c) x₂ (Example 2).
+
+    It may lie outside [0, 1]; a score that falls with both features has none, and gives NaN.
+    """
+    origin, *ends = scorer.decision_function(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    first, second = (float(end - origin) for end in ends)
+    if example == "rings":
+        first = -first
+    return first / (first + second) if first + second > 0 else np.nan
+
+
+def _curves(scores: GroupedScores) -> Floats:
+    """The curves named by `CURVES`, at `RATES`."""
+    within = AucConstraint.named("intra_group").curves(scores)
+    negatives, positives = (np.repeat([c == 0, c == 1], 2) * 1.0 for c in (0, 1))
+    weights = scores.cell_weights.ravel()
+    pooled = roc_curve(scores, *(_shares(weights * side) for side in (negatives, positives)))
+    between = (inter_group_curve(scores, on) for on in CLASSES)
+    return np.array([curve.evaluate(RATES) for curve in (pooled, *within, *between)])
+
+
+def _shares(masses: Floats) -> Floats:
+    return np.asarray(masses / masses.sum())

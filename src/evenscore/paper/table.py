@@ -1,0 +1,147 @@
+"""A table of numbers beside published ones, as Markdown, CSV and for the page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Cell", "Number", "Table"]
+
+Verdict = Literal["within noise", "beyond noise", ""]
+
+_ROUNDING = 0.005  # published numbers have two decimals
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number found, how much it varies, and the published one.
+
+    `deviation` is the standard deviation over runs, seeds or splits; `noise` that of the difference
+    between this number and the published one, by all that is known to be random.
+    """
+
+    value: float
+    deviation: float = math.nan
+    published: float | None = None
+    noise: float = 0.0
+    digits: int = 3
+
+    @property
+    def difference(self) -> float:
+        """Found less published; NaN if nothing is published."""
+        return math.nan if self.published is None else self.value - self.published
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the difference is more than rounding and twice the noise."""
+        if self.published is None or math.isnan(self.difference):
+            return ""
+        beyond = abs(self.difference) > _ROUNDING + 2.0 * self.noise
+        return "beyond noise" if beyond else "within noise"
+
+    def __str__(self) -> str:
+        if math.isnan(self.value):
+            return "–"
+        told = f"{self.value:.{self.digits}f}"
+        if not math.isnan(self.deviation):
+            told += f" ± {self.deviation:.{self.digits}f}"
+        return told
+
+    @property
+    def comparison(self) -> str:
+        """The published number and the difference, or nothing."""
+        if self.published is None:
+            return ""
+        return f"published {self.published:.2f}, {self.difference:+.{self.digits}f}"
+
+
+Cell = Number | str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows under a title; the first `labels` columns say what a row is about."""
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    labels: int = 1
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(
+                    f"A row of {self.name} has {len(row)} cells, not {len(self.columns)}."
+                )
+
+    @property
+    def numbers(self) -> list[Number]:
+        """All numbers of the table."""
+        return [cell for row in self.rows for cell in row if isinstance(cell, Number)]
+
+    def to_markdown(self) -> str:
+        """A table for people: found ± deviation, and the published number in brackets.
+
+        >>> rows = (("Adult", Number(0.907, 0.001, published=0.91)),)
+        >>> print(Table("results", "Results", ("data", "AUC"), rows).to_markdown())
+        ## Results
+        <BLANKLINE>
+        | data | AUC |
+        |---|---:|
+        | Adult | 0.907 ± 0.001 (0.91) |
+        <BLANKLINE>
+        """
+        rule = ["---"] * self.labels + ["---:"] * (len(self.columns) - self.labels)
+        lines = [f"## {self.title}", "", _line(self.columns), f"|{'|'.join(rule)}|"]
+        lines += [_line([_told(cell) for cell in row]) for row in self.rows]
+        lines += ["", self.note, ""] if self.note else [""]
+        return "\n".join(lines)
+
+    def to_csv(self) -> str:
+        """One line a number, with nothing rounded; a cell of text has only that text.
+
+        >>> rows = (("Adult", Number(0.907, 0.001, published=0.91)),)
+        >>> print(Table("results", "Results", ("data", "AUC"), rows).to_csv())
+        data,measure,value,deviation,published,difference,noise,verdict
+        Adult,AUC,0.907,0.001,0.91,-0.0030000000000000027,0.0,within noise
+        <BLANKLINE>
+        """
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        facts = ("value", "deviation", "published", "difference", "noise", "verdict")
+        writer.writerow([*self.columns[: self.labels], "measure", *facts])
+        for row in self.rows:
+            labels = [str(cell) for cell in row[: self.labels]]
+            for column, cell in zip(self.columns[self.labels :], row[self.labels :], strict=True):
+                writer.writerow([*labels, column, *_facts(cell)])
+        return out.getvalue()
+
+
+def _facts(cell: Cell) -> list[object]:
+    if isinstance(cell, str):
+        return [cell, "", "", "", "", ""]
+    known = (cell.value, cell.deviation, cell.published, cell.difference)
+    noise = cell.noise if cell.published is not None else math.nan
+    found = ["" if x is None or math.isnan(x) else repr(float(x)) for x in (*known, noise)]
+    return [*found, cell.verdict]
+
+
+def _told(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return cell.replace("|", "\\|")
+    told = str(cell)
+    if cell.published is not None:
+        told += f" ({cell.published:.2f})"
+        if cell.verdict == "beyond noise":
+            told = f"**{told}**"
+    return told.replace("|", "\\|")
+
+
+def _line(cells: list[str] | tuple[str, ...]) -> str:
+    escaped = [cell if "\\|" in cell else cell.replace("|", "\\|") for cell in cells]
+    return f"| {' | '.join(escaped)} |"
