@@ -63,3 +63,13 @@ def test_a_histogram_ignores_outliers_but_counts_them():
     assert np.median(np.diff(found.edges)) < 0.1
     assert found.density.shape == found.share.shape
     np.testing.assert_allclose(found.cumulative[:, -1], 1.0)
+
+
+def test_no_bin_of_a_histogram_is_much_narrower_than_the_others():
+    score = np.concatenate([np.full(30, 1e-12), np.linspace(0, 1, 2000), np.full(30, 1 - 1e-12)])
+    n = len(score)
+    scores = GroupedScores.from_arrays(
+        np.arange(n) % 2, score, sensitive_features=np.arange(n) // 2 % 2
+    )
+    widths = np.diff(histogram(scores).edges)
+    assert widths.min() > 0.9 * np.median(widths)

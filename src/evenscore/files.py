@@ -10,14 +10,14 @@ __all__ = ["write_atomically"]
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> Path:
-    """Write under another name in the same folder first: no reader ever sees half a file.
+    r"""Write under another name in the same folder first: no reader ever sees half a file.
 
     The folder is made if it is missing; text is written as UTF-8 with its own line ends.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     write_atomically(f"{folder}/deep/told.txt", "é").read_bytes()
-    b'\\xc3\\xa9'
+    b'\xc3\xa9'
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)

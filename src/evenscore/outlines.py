@@ -96,6 +96,10 @@ def histogram(scores: GroupedScores, n_bins: int = 40) -> Histogram:
     else:
         n = len(score) - 1  # quantiles of the rows are near enough to place bins
         low, high = score[int(0.005 * n)], score[int(np.ceil(0.995 * n))]
+        width = (high - low) / (n_bins - 2)
+        # An outer bin narrower than the others would tower over them, by its density.
+        low = score[0] if low - score[0] < width else low
+        high = score[-1] if score[-1] - high < width else high
         edges = np.unique(
             np.concatenate(([score[0]], np.linspace(low, high, n_bins - 1), [score[-1]]))
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from evenscore.inference.estimate import Estimate, percent
 from evenscore.results import AuditResult, ComparisonResult
@@ -43,12 +43,15 @@ def render(result: AuditResult) -> Group:
 
 
 def _table(title: str, *columns: str, left: int = 1) -> Table:
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), title_justify="left")
+    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD)
     for k, column in enumerate(columns):
-        table.add_column(Text(column), justify="left" if k < left else "right")
+        name = k < left
+        justify: Literal["left", "right"] = "left" if name else "right"
+        table.add_column(Text(column), justify=justify, no_wrap=not name, overflow="fold")
     return table
 
 
@@ -126,20 +129,21 @@ def render_comparison(result: ComparisonResult) -> Group:
 
     level = percent(result.confidence_level)
     one, other = result.title or "this score", result.other_title or "the other"
+    two = len(result.groups) == 2
+    between = f", {result.groups[0]} and {result.groups[1]}" if two else ""
     table = _table(
-        f"The same {result.n:,} people, two scores", "", one, other, "difference",
-        f"{level} interval", "p (Holm)", "",
+        f"The same {result.n:,} people{between}", "", one, other,
+        f"difference, {level}", "",
     )  # fmt: skip
     colours = {"smaller gap": "green", "higher": "green", "larger gap": "red", "lower": "red"}
     for row in result.differences:
         d = row.difference
+        sign = "" if row.title == "AUC" else "+"
         table.add_row(
-            _text(row.title),
-            _text(f"{row.one.value:+.3f}"),
-            _text(f"{row.other.value:+.3f}"),
-            _text(f"{d.value:+.3f}"),
+            _text(row.title.removesuffix(between) if two else row.title),
+            _text(f"{row.one.value:{sign}.3f}"),
+            _text(f"{row.other.value:{sign}.3f}"),
             _text(f"{d.low:+.3f} to {d.high:+.3f}"),
-            _text(f"{d.adjusted_p_value:.2g}"),
             _text(row.change, colours.get(row.change, "dim")),
         )
     return Group(table, *(_text(told) for told in result.words[:2]))

@@ -177,8 +177,7 @@ class AuditResult:
         """Write the report, one self-contained HTML file, and return its path."""
         # The report is built on results, so that it is reached by name and on first use.
         report = import_module("evenscore.report")
-        write_atomically(path, report.to_html(self))
-        return Path(path)
+        return Path(report.write(self, path))
 
     # ------------------------------------------------------------------ on screen
 

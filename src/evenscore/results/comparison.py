@@ -89,13 +89,14 @@ class ComparisonResult:
         }
         told = (
             f"Of {len(self.gaps)} gaps, {counts['smaller gap']} are smaller with {self._name(0)} "
-            f"than with {self._name(1)}, {counts['larger gap']} are larger and "
+            f"than with {self._name(1)}, {counts['larger gap']} larger, and "
             f"{counts['not told apart']} cannot be told apart"
         )
         return (f"{self.auc.words}.", f"{told}.", *(f"{gap.words}." for gap in self.gaps))
 
     def _name(self, which: int) -> str:
-        return (self.title or "this score", self.other_title or "the other")[which]
+        title = (self.title, self.other_title)[which]
+        return f"“{title}”" if title else ("this score", "the other")[which]
 
     def __str__(self) -> str:
         return "\n".join(self.words)

@@ -1,0 +1,123 @@
+"""The page: template, style and script in one file, under a policy that forbids all else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+
+import jinja2
+from markupsafe import Markup
+
+from evenscore.catalogue import CATALOGUE
+from evenscore.inference.estimate import percent
+from evenscore.report import numbers
+from evenscore.report.colours import Palette, shade
+from evenscore.report.comparison import ComparisonSection
+from evenscore.report.explorer import RATES, explorer, ratio_text
+from evenscore.report.gap_tables import auc_gap_table, roc_gap_table
+from evenscore.report.pictures import (
+    distribution_picture,
+    matrix_picture,
+    pair_pictures,
+    roc_picture,
+)
+from evenscore.report.selection import pairs_note, shown_groups
+from evenscore.report.words import glossary, notion_sentence
+from evenscore.results import AuditResult
+
+__all__ = ["page", "policy"]
+
+TABLE_CELLS = 12  # of the matrix as a table: more do not fit on a sheet of paper
+PICTURE_CELLS = 24  # of the matrix as a picture
+
+
+def page(
+    result: AuditResult,
+    title: str | None = None,
+    comparison: Callable[[Palette], ComparisonSection] | None = None,
+) -> str:
+    """The report as HTML."""
+    palette = Palette()
+    pairs = pair_pictures(result, palette)
+    cells = len(result.auc_matrix.cells)
+    shown = {
+        "result": result,
+        "title": title or result.title or f"Audit of {result.sample.n:,} people",
+        "level": percent(result.settings.confidence_level),
+        "comparison": None if comparison is None else comparison(palette),
+        "pairs": pairs,
+        "pairs_note": pairs_note(result, len(pairs)) if pairs else "",
+        "distributions": distribution_picture(result, palette),
+        "roc": roc_picture(result, palette),
+        "explorer": explorer(result),
+        "auc_gaps": auc_gap_table(result),
+        "roc_gaps": roc_gap_table(result),
+        "calibrated": shown_groups(result),
+        "verdicts": _verdicts(result),
+        "matrix_as_table": cells <= TABLE_CELLS,
+        "matrix": (
+            matrix_picture(result, palette) if TABLE_CELLS < cells <= PICTURE_CELLS else None
+        ),
+        "notions": [(notion, notion_sentence(notion)) for notion in CATALOGUE.values()],
+        "glossary": glossary(result),
+    }
+    style = f"{_asset('report.css')}\n{palette.style_sheet()}\n"
+    script = _asset("explorer.js")
+    html = _template().render(
+        **shown, style=Markup(style), script=Markup(script), policy=policy(style, script)
+    )
+    # Half a surrogate pair, which Python lets a text hold, is in no file.
+    return html.encode("utf-8", "replace").decode("utf-8")
+
+
+def _verdicts(result: AuditResult) -> list[tuple[str, int]]:
+    """How many gaps there are of each verdict."""
+    if not result.all_gaps:
+        return []
+    found = [result.verdict(gap) for gap in result.all_gaps]
+    names = {"beyond": "beyond the tolerance", "unclear": "unclear", "within": "within it"}
+    return [(f"Gaps {told}", found.count(name)) for name, told in names.items()]  # type: ignore[arg-type]
+
+
+def policy(style: str, script: str) -> str:
+    """The Content-Security-Policy under which only this style and this script have any effect."""
+    return (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("evenscore.report").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        loader=jinja2.FunctionLoader(_asset),
+    )
+    environment.filters |= {
+        name: getattr(numbers, name)
+        for name in ("count", "exact", "p_value", "plain", "share", "signed", "why_none")
+    }
+    environment.filters["first_capital"] = lambda text: text[:1].upper() + text[1:]
+    environment.globals |= {
+        "interval": numbers.interval,
+        "ratio_text": ratio_text,
+        "shade": shade,
+        "RATES": RATES,
+    }
+    return environment.get_template("report.html.jinja")
