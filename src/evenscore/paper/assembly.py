@@ -47,6 +47,7 @@ class Assembly:
     def add_figure(self, section: str, name: str, title: str, made: Figure, said: str = "") -> None:
         """Write a figure as SVG and PNG."""
         save(made, self.folder / "figures" / f"{name}.svg")
+        made.set_layout_engine("none")  # it is laid out: once is enough
         save(made, self.folder / "figures" / f"{name}.png")
         self.entries.append(Entry(section, name, title, note=said))
 

@@ -55,6 +55,7 @@ class Scale:
 FULL = Scale()
 QUICK = Scale(
     data=("german",),
+    other_compas=False,
     runs=3,
     synthetic_iterations=500,
     seeds=2,
