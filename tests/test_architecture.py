@@ -27,11 +27,14 @@ LAYERS = [
     {"metrics"},
     {"learning"},
     {"plots"},
+    {"report"},
     {"repairs"},
     {"scorers"},
     {"tradeoff"},
     {"datasets"},
     {"paper"},
+    {"tables"},
+    {"models"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

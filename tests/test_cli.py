@@ -16,14 +16,14 @@ def test_constraints_lists_the_catalogue():
         assert name in output
 
 
-def test_demo_audits_an_unfair_score():
-    output = run("demo")
-    assert "overall AUC is 0.90" in output
-    assert "inter_group" in output
-    assert "+0.1" in output
-    assert "a positive of female outranks a negative of male in 79.9%" in " ".join(
-        output.replace("│", " ").split()
-    )
+def test_demo_tells_the_story_and_writes_the_report(tmp_path):
+    output = " ".join(run("demo", "--html", str(tmp_path / "report.html")).split())
+    assert "an AUC of 0.92" in output
+    assert "a positive of female is ranked below a negative of male in" in output
+    assert "smaller gap" in output
+    report = (tmp_path / "report.html").read_text()
+    assert str(tmp_path / "report.html") in output
+    assert "Before and after" in report
 
 
 def test_version():

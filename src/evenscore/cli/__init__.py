@@ -1,22 +1,29 @@
 """The `evenscore` command; one file a sub-command."""
 
+import io
+import sys
 from typing import Annotated
 
 import typer
 
 from evenscore import __version__
+from evenscore.cli.audit import audit
 from evenscore.cli.constraints import constraints
 from evenscore.cli.demo import demo
+from evenscore.cli.fit import fit
+from evenscore.cli.repair import repair
 from evenscore.cli.reproduce import reproduce
+from evenscore.cli.score import score
+from evenscore.cli.tradeoff import tradeoff
 
 app = typer.Typer(
     help="Audit scores that rank people: are they fair between groups, and at which thresholds?",
     no_args_is_help=True,
     add_completion=False,
+    pretty_exceptions_show_locals=False,  # they may hold data about people
 )
-app.command()(demo)
-app.command()(constraints)
-app.command()(reproduce)
+for command in (audit, fit, repair, score, tradeoff, constraints, reproduce, demo):
+    app.command()(command)
 
 
 def _version(asked: bool) -> None:
@@ -32,3 +39,6 @@ def main(
     ] = False,
 ) -> None:
     """Take the options that come before a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a character it cannot show is no reason to stop
+            stream.reconfigure(errors="replace")

@@ -9,9 +9,12 @@ from typing import Annotated, cast
 import typer
 from rich.console import Console
 
+from evenscore.cli.errors import one_sentence, say
+
 __all__ = ["reproduce"]
 
 
+@one_sentence
 def reproduce(
     target: Annotated[
         str,
@@ -43,7 +46,7 @@ def reproduce(
     from evenscore.paper import reproduce as run
     from evenscore.paper.reproduction import Targets
 
-    console, errors = Console(quiet=quiet), Console(stderr=True)
+    console = Console(quiet=quiet)
     start = time.perf_counter()
     try:
         found = run(
@@ -53,16 +56,10 @@ def reproduce(
             quick=quick,
             jobs=jobs,
             verbose=not quiet,
-            say=lambda sentence: errors.print(sentence, highlight=False),
+            say=say,
         )
-    except (ValueError, ImportError) as error:
-        errors.print(str(error), highlight=False)
-        raise typer.Exit(2) from error
     except KeyboardInterrupt:
-        errors.print(
-            f"Interrupted. What is finished is kept in {output}: the same command goes on.",
-            highlight=False,
-        )
+        say(f"Interrupted. What is finished is kept in {output}: the same command goes on.")
         raise typer.Exit(130) from None
     for sentence in found.missing:
         console.print(f"Not done yet: {sentence}.", highlight=False)

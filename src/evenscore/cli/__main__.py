@@ -1,0 +1,5 @@
+"""`python -m evenscore.cli`."""
+
+from evenscore.cli import app
+
+app()

@@ -1,0 +1,120 @@
+"""`evenscore repair`: one increasing map a group that makes a given score fair."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from evenscore.cli.errors import one_sentence, say, sentences
+from evenscore.cli.options import (
+    Constraints,
+    DropMissing,
+    Groups,
+    Label,
+    PosLabel,
+    Quiet,
+    RocRates,
+    Score,
+    Table,
+    Weight,
+    asked_constraints,
+    check_outputs,
+)
+
+if TYPE_CHECKING:
+    from evenscore.repairs import Repair
+
+__all__ = ["SCORE_COLUMN", "repair"]
+
+SCORE_COLUMN = "score_column"
+"""Where the file of maps says which column they were made for."""
+
+
+@one_sentence
+def repair(
+    table: Table,
+    label: Label,
+    score: Score,
+    group: Groups,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The maps, a .json file.")],
+    constraint: Constraints = None,
+    roc_rates: RocRates = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(help="The gap that may be left.", show_default="as little as can be"),
+    ] = None,
+    pos_label: PosLabel = None,
+    weight: Weight = None,
+    soften: Annotated[float, typer.Option(help="Trust labels of small cells less.")] = 0.0,
+    drop_missing: DropMissing = False,
+    quiet: Quiet = False,
+) -> None:
+    r"""Find one increasing map a group after which a given score is fair.
+
+    By default both ROC gaps are closed at the rates 0.125 and 0.25. The maps
+    are applied by `evenscore score`. They treat people of different groups
+    differently, which may be unlawful where decisions must not depend on the
+    group: `evenscore fit` makes a score that needs none.
+
+    Examples:
+      evenscore repair scores.csv --label repaid --pos-label yes \
+        --score score --group sex -o maps.json
+
+      evenscore score maps.json new.csv -o repaired.csv
+    """
+    from evenscore.files import write_atomically
+    from evenscore.repairs import repair as repair_arrays
+    from evenscore.tables import read_scores
+
+    check_outputs(table, output)
+    asked = asked_constraints(constraint, roc_rates)
+    errors = Console(stderr=True, quiet=quiet)
+    options: dict[str, Any] = {"constraints": asked} if asked else {}
+    with sentences(quiet=quiet):
+        with errors.status(f"Reading {table.name} …"):
+            rows = read_scores(
+                table, label=label, score=score, groups=group, weight=weight, pos_label=pos_label,
+                drop_missing=drop_missing,
+            )  # fmt: skip
+        people = rows.people
+        if people.dropped and not quiet:
+            say(f"{people.dropped:,} of {people.total:,} rows lack a value and were left out.")
+        with errors.status("Finding the maps …"):
+            found = repair_arrays(
+                people.positive,
+                rows.score,
+                sensitive_features=people.columns(),
+                sample_weight=people.weight,
+                group_order=people.crossed[1],
+                tolerance=tolerance,
+                soften=soften,
+                **options,
+            )
+    content = {**found.to_dict(), SCORE_COLUMN: score}
+    write_atomically(output, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
+    console = Console(quiet=quiet)
+    console.print(_gaps(found))
+    console.print(f"Written: {output}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _gaps(found: Repair) -> RichTable:
+    table = RichTable(title="Gaps before and after the repair: even is zero", title_justify="left")
+    for k, name in enumerate(("gap", "before", "95% interval", "after", "95% interval")):
+        table.add_column(name, justify="left" if k == 0 else "right")
+    gaps = found.gaps or {}
+    for before, after in zip(gaps["before"], gaps["after"], strict=True):
+        cells = [
+            told
+            for gap in (before, after)
+            for told in (f"{gap.value:+.3f}", f"{gap.low:+.3f} to {gap.high:+.3f}")
+        ]
+        table.add_row(Text(before.title), *cells)
+    if found.conflicts:
+        table.caption, table.caption_justify = Text("\n".join(found.conflicts)), "left"
+    return table

@@ -1,0 +1,383 @@
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from running import numbers, people, read, refused, run, write, write_parquet
+from sklearn.metrics import roc_auc_score
+
+import evenscore as es
+
+ASKED = ("--label", "repaid", "--score", "score", "--group", "sex", "--pos-label", "yes")
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write(tmp_path / "scores.csv", people())
+
+
+def in_memory(columns, title, groups=("sex",), **options):
+    return es.audit(
+        columns["repaid"],
+        columns["score"],
+        sensitive_features={name: columns[name] for name in groups},
+        pos_label="yes",
+        title=title,
+        **options,
+    )
+
+
+# ---------------------------------------------------------------------- what it says
+
+
+def test_the_numbers_are_those_of_an_audit_in_memory(table, tmp_path):
+    result = run("audit", table, *ASKED, "--json", tmp_path / "out" / "a.json")
+    assert result.exit_code == 0
+    assert "Who is in the sample" in result.stdout
+    assert result.stderr == ""
+    expected = in_memory(people(), "scores.csv: score by sex")
+    assert numbers(tmp_path / "out" / "a.json") == json.loads(expected.to_json())
+
+
+def test_parquet_gives_the_same_numbers(table, tmp_path):
+    parquet = write_parquet(tmp_path / "scores.parquet", people())
+    for path in (table, parquet):
+        options = ("--title", "t", "--json", f"{path}.json", "--quiet")
+        assert run("audit", path, *ASKED, *options).output == ""
+    assert numbers(tmp_path / "scores.csv.json") == numbers(tmp_path / "scores.parquet.json")
+
+
+def test_few_distinct_scores_are_counted_by_duckdb_and_nothing_changes(tmp_path):
+    columns = people(2000)
+    columns["score"] = [round(s * 4) / 4 for s in columns["score"]]
+    parquet = write_parquet(tmp_path / "scores.parquet", columns)
+    run("audit", parquet, *ASKED, "--title", "t", "--json", tmp_path / "a.json")
+    assert numbers(tmp_path / "a.json") == json.loads(in_memory(columns, "t").to_json())
+
+
+def test_weights_and_several_groups(tmp_path):
+    columns = people(900)
+    columns["w"] = np.random.default_rng(1).gamma(2.0, size=900).tolist()
+    columns["w"][5] = 0.0
+    path = write(tmp_path / "scores.csv", columns)
+    options = ("--weight", "w", "--group", "job", "--title", "t", "--tolerance", "0.1")
+    run("audit", path, *ASKED, *options, "--rates", "0.3", "--json", tmp_path / "a.json")
+    expected = in_memory(
+        columns, "t", ("sex", "job"), sample_weight=columns["w"], tolerance=0.1, rates=(0.3,)
+    )
+    assert numbers(tmp_path / "a.json") == json.loads(expected.to_json())
+
+
+def test_thresholds_are_those_asked_for(table, tmp_path):
+    run(
+        "audit", table, *ASKED, "--threshold", "0.5", "--threshold", "-1", "--json",
+        tmp_path / "a.json",
+    )  # fmt: skip
+    assert numbers(tmp_path / "a.json")["thresholds"]["thresholds"] == [0.5, -1.0]
+
+
+def test_groups_that_are_numbers_come_in_their_order(tmp_path):
+    columns = people(900)
+    columns["sex"] = [str(8 + k % 3) for k in range(900)]
+    run("audit", write(tmp_path / "scores.csv", columns), *ASKED, "--json", tmp_path / "a.json")
+    assert numbers(tmp_path / "a.json")["sample"]["groups"] == ["8", "9", "10"]
+
+
+def test_html_is_written(table, tmp_path):
+    pytest.importorskip("evenscore.report")
+    result = run("audit", table, *ASKED, "--html", tmp_path / "report.html")
+    assert result.exit_code == 0
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").lstrip().startswith("<!")
+    assert "report.html" in result.stdout
+
+
+# ---------------------------------------------------------------------- exit codes
+
+
+def test_fail_on_gap(table, tmp_path):
+    result = run("audit", table, *ASKED, "--fail-on-gap", "--quiet")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "lie beyond 0.05 with their whole interval" in result.stderr
+    assert run("audit", table, *ASKED, "--fail-on-gap", "--tolerance", "0.49").exit_code == 0
+    even = write(tmp_path / "even.csv", people(shift=0.0))
+    assert run("audit", even, *ASKED, "--fail-on-gap", "--quiet").exit_code == 0
+
+
+def test_a_real_process(table, tmp_path):
+    command = [sys.executable, "-m", "evenscore.cli", "audit", str(table), *ASKED]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "inter_group" in done.stdout
+    assert done.stderr == ""
+    wrong = [("scroe" if part == "score" else part) for part in command]
+    done = subprocess.run(wrong, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == (
+        "scores.csv has no column 'scroe' (did you mean 'score'?); it has 'repaid', 'score', "
+        "'sex', 'age', 'income', 'job'.\n"
+    )
+
+
+def test_a_pipe_is_refused(table):
+    command = [sys.executable, "-m", "evenscore.cli", "audit", "/dev/stdin", *ASKED]
+    text = table.read_text()
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "/dev/stdin is no ordinary file: save the rows to one first.\n"
+
+
+def test_a_terminal_that_knows_few_characters_is_no_obstacle(tmp_path):
+    columns = people()
+    columns["sex"] = ["♀" if s == "female" else "♂" for s in columns["sex"]]
+    path = write(tmp_path / "scores.csv", columns)
+    command = [sys.executable, "-m", "evenscore.cli", "audit", str(path), *ASKED]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+
+
+# ---------------------------------------------------------------------- files as they come
+
+
+def test_byte_order_mark_semicolons_quotes_and_windows_line_ends(tmp_path):
+    columns = people()
+    columns["a;b"] = ['he said "no"; or\nnot'] * 600
+    plain = write(tmp_path / "plain.csv", columns, delimiter=";", lineterminator="\r\n")
+    odd = tmp_path / "odd.csv"
+    odd.write_bytes(b"\xef\xbb\xbf" + plain.read_bytes())
+    run("audit", odd, *ASKED, "--title", "t", "--json", tmp_path / "a.json")
+    assert numbers(tmp_path / "a.json") == json.loads(in_memory(columns, "t").to_json())
+
+
+def test_gzip(table, tmp_path):
+    packed = tmp_path / "scores.csv.gz"
+    packed.write_bytes(gzip.compress(table.read_bytes()))
+    run("audit", packed, *ASKED, "--title", "t", "--json", tmp_path / "a.json")
+    assert numbers(tmp_path / "a.json") == json.loads(in_memory(people(), "t").to_json())
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_names_that_look_like_sql_or_patterns(tmp_path, kind):
+    columns = people()
+    odd = {
+        'y"; DROP TABLE rows; --': columns["repaid"],
+        "s'core": columns["score"],
+        "<script>*?": columns["sex"],
+        "c0": columns["job"],
+    }
+    folder = tmp_path / "a=1" / "it's [odd]*"
+    folder.mkdir(parents=True)
+    path = folder / f"x'; SELECT 1; --?.{kind}"
+    (write if kind == "csv" else write_parquet)(path, odd)
+    (folder / f"x'; SELECT 1; --!.{kind}").write_text("another file that the pattern matches")
+    y, s, g, _ = odd
+    asked = ("--label", y, "--score", s, "--group", g, "--pos-label", "yes")
+    result = run("audit", path, *asked, "--title", "t", "--json", tmp_path / "a.json")
+    assert result.exit_code == 0, result.output
+    assert numbers(tmp_path / "a.json") == json.loads(in_memory(columns, "t").to_json())
+
+
+def test_drop_missing_says_how_many(tmp_path):
+    columns = people()
+    columns["sex"][3], columns["repaid"][10], columns["score"][11] = "", " ", "NA"
+    path = write(tmp_path / "scores.csv", columns)
+    assert "missing at row 12 below" in refused("audit", path, *ASKED)
+    result = run("audit", path, *ASKED, "--drop-missing", "--json", tmp_path / "a.json")
+    assert "3 of 600 rows lack a value" in result.stdout
+    kept = [k for k in range(600) if k not in (3, 10, 11)]
+    truth = roc_auc_score(
+        [columns["repaid"][k] == "yes" for k in kept], [columns["score"][k] for k in kept]
+    )
+    assert numbers(tmp_path / "a.json")["auc"]["value"] == pytest.approx(truth, abs=1e-12)
+    assert numbers(tmp_path / "a.json")["sample"]["n"] == 597
+
+
+@pytest.mark.parametrize(
+    ("values", "positive"),
+    [
+        (("0", "1"), ()),
+        (("-1", "1"), ()),
+        (("0.0", "1.0"), ()),
+        (("false", "true"), ()),
+        (("False", "True"), ("--pos-label", "true")),
+        (("1", "2"), ("--pos-label", "2.0")),
+        ((" bad", "good "), ("--pos-label", "good")),
+    ],
+)
+def test_labels_by_what_they_mean(tmp_path, values, positive):
+    columns = people()
+    truth = in_memory(columns, "t").auc.value
+    columns["repaid"] = [values[told == "yes"] for told in columns["repaid"]]
+    path = write(tmp_path / "scores.csv", columns)
+    run("audit", path, *ASKED[:6], *positive, "--json", tmp_path / "a.json")
+    assert numbers(tmp_path / "a.json")["auc"]["value"] == truth
+
+
+def test_boolean_and_integer_columns_of_parquet(tmp_path):
+    columns = people()
+    truth = in_memory(columns, "t").auc.value
+    columns["repaid"] = [told == "yes" for told in columns["repaid"]]
+    columns["sex"] = [int(told == "male") for told in columns["sex"]]
+    path = write_parquet(tmp_path / "scores.parquet", columns)
+    run("audit", path, *ASKED[:6], "--json", tmp_path / "a.json")
+    assert numbers(tmp_path / "a.json")["auc"]["value"] == truth
+    assert numbers(tmp_path / "a.json")["sample"]["groups"] == ["0", "1"]
+
+
+# ---------------------------------------------------------------------- refusals
+
+
+def changed(tmp_path, column, value, row=4):
+    columns = people()
+    columns[column][row] = value
+    return write(tmp_path / "scores.csv", columns)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("score", "", "Column 'score' of scores.csv is missing at row 5 below the header;"),
+        ("score", "nan", "Column 'score' of scores.csv is missing at row 5 below the header;"),
+        ("score", "inf", "Column 'score' of scores.csv is infinite at row 5 below the header;"),
+        ("score", "1e999", "Column 'score' of scores.csv is infinite at row 5"),
+        ("score", "high", "must hold numbers, but it is 'high' at row 5 below the header."),
+        ("score", "0,5", "but it is '0,5' at row 5 below the header: write decimals with a point."),
+        ("sex", "", "Column 'sex' of scores.csv is missing at row 5 below the header;"),
+        ("repaid", "", "Column 'repaid' of scores.csv is missing at row 5 below the header;"),
+        ("repaid", "maybe", "must have two labels, but it has 'maybe', 'no', 'yes'."),
+    ],
+)
+def test_a_cell_that_does_not_fit_is_named(tmp_path, column, value, told):
+    assert told in refused("audit", changed(tmp_path, column, value), *ASKED)
+
+
+def test_several_bad_cells_are_counted(tmp_path):
+    columns = people()
+    columns["score"][7] = columns["score"][9] = "x" * 100
+    told = refused("audit", write(tmp_path / "scores.csv", columns), *ASKED)
+    assert "at row 8 below the header (2 such rows in all)" in told
+    assert len(told) < 200
+
+
+def test_one_group_many_groups_no_rows(tmp_path):
+    columns = people()
+    columns["sex"] = ["female"] * 600
+    told = refused("audit", write(tmp_path / "scores.csv", columns), *ASKED)
+    assert told.startswith("scores.csv has only the group 'female' in 'sex': there is no other")
+    n = 100_000
+    many = {
+        "repaid": ["yes", "no"] * (n // 2),
+        "score": range(n),
+        "sex": [f"g{k}" for k in range(n)],
+    }
+    told = refused("audit", write(tmp_path / "scores.csv", many), *ASKED)
+    assert "Column 'sex' of scores.csv has 100,000 groups" in told
+    assert "is it an identifier" in told
+    (tmp_path / "scores.csv").write_text("repaid,score,sex\n")
+    told = refused("audit", tmp_path / "scores.csv", *ASKED)
+    assert told == "scores.csv has a header but no rows."
+
+
+def test_labels_left_to_guess(table):
+    told = refused("audit", table, *ASKED[:6])
+    assert "has 'no', 'yes': say which is positive with --pos-label." in told
+    told = refused("audit", table, *ASKED[:6], "--pos-label", "maybe")
+    assert "but not the label 'maybe' of --pos-label." in told
+
+
+def test_one_class(tmp_path):
+    columns = people()
+    columns["repaid"] = ["yes"] * 600
+    told = refused("audit", write(tmp_path / "scores.csv", columns), *ASKED)
+    assert "has the label 'yes' only" in told
+
+
+def test_columns_in_two_roles(table):
+    told = refused("audit", table, *ASKED, "--weight", "score")
+    assert told == "Column 'score' is given as --score and --weight."
+    assert "--group twice" in refused("audit", table, *ASKED, "--group", "sex")
+
+
+def test_two_columns_of_one_name(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("repaid,score,sex,score\nyes,1,f,2\nno,2,m,3\n")
+    assert refused("audit", path, *ASKED) == "scores.csv has 2 columns called 'score'."
+
+
+def test_negative_weights(tmp_path):
+    columns = people()
+    columns["w"] = [1.0] * 599 + [-1.0]
+    told = refused("audit", write(tmp_path / "scores.csv", columns), *ASKED, "--weight", "w")
+    assert "Column 'w' of scores.csv is '-1.0' at row 600 below the header" in told
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "scores.csv is empty: not even a header is in it."),
+        (b"\n\n", "The first line of scores.csv is empty: its header must be there."),
+        (b"\xff\xfeh\x00i\x00", "scores.csv is UTF-16 text: save it as UTF-8."),
+        (b"repaid,score,sex\nyes,1,\xe9\n", "scores.csv is not UTF-8 text"),
+        (b"r\xe9,score,sex\nyes,1,f\n", "scores.csv is not UTF-8 text: save it as UTF-8."),
+        (b"PK\x03\x04rest", "scores.csv is a zip archive, perhaps of a spreadsheet"),
+        (b"PAR1 not really", "scores.csv cannot be read: "),
+        (b"\x1f\x8bnot gzip", "The header of scores.csv cannot be read: "),
+        (b"repaid,score,sex\nyes,1\n", "scores.csv has 2 values on line 2, but 3 in its header."),
+        (b'repaid,score,sex\nyes,1,"f\nno,2,m\n', "scores.csv has a quote on line 2 that is never"),
+        (b"repaid,score,sex\nyes,1,f\r\nno,2,m\n", "scores.csv is no proper CSV"),
+    ],
+)  # fmt: skip
+def test_files_that_are_no_tables(tmp_path, content, told):
+    path = tmp_path / "scores.csv"
+    path.write_bytes(content)
+    assert refused("audit", path, *ASKED).startswith(told)
+
+
+def test_paths_that_are_no_files(tmp_path, table):
+    assert refused("audit", tmp_path / "no.csv", *ASKED).startswith("There is no file ")
+    assert refused("audit", tmp_path, *ASKED).endswith("is a folder, not a file.")
+    assert "would be written over" in refused("audit", table, *ASKED, "--json", table)
+    assert "is a folder" in refused("audit", table, *ASKED, "--html", tmp_path)
+    both = ("--json", tmp_path / "a", "--html", tmp_path / "a")
+    assert "would be written over" in refused("audit", table, *ASKED, *both)
+    assert "cannot be written" in refused("audit", table, *ASKED, "--json", table / "a.json")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--rates", "a,b", "--rates must be numbers such as 0.125,0.25, not 'a,b'."),
+        ("--rates", "2", "rate"),
+        ("--tolerance", "0.7", "tolerance must lie strictly between 0 and 0.5, not 0.7."),
+        ("--confidence-level", "2", "confidence_level"),
+        ("--threshold", "nan", "thresholds must be one or several finite numbers"),
+        ("--seed", "-1", "random_state must be a whole number"),
+    ],
+)
+def test_options_that_make_no_sense(table, option, value, told):
+    assert told in refused("audit", table, *ASKED, option, value)
+
+
+def test_nothing_is_half_written(table, tmp_path, monkeypatch):
+    (tmp_path / "a.json").write_text("old")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device", "a.json")
+
+    monkeypatch.setattr(os, "replace", fail)
+    told = refused("audit", table, *ASKED, "--json", tmp_path / "a.json", "--quiet")
+    assert told == "a.json: No space left on device."
+    assert (tmp_path / "a.json").read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "scores.csv"]
+
+
+def test_the_input_is_not_touched(table):
+    before = table.read_bytes()
+    run("audit", table, *ASKED)
+    assert table.read_bytes() == before
+    assert set(read(table)) == set(people())

@@ -1,0 +1,137 @@
+import json
+
+import numpy as np
+import pytest
+from running import numbers, people, read, refused, run, write, write_parquet
+
+import evenscore as es
+
+ASKED = ("--label", "repaid", "--score", "score", "--group", "sex", "--pos-label", "yes")
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write(tmp_path / "scores.csv", people(1000))
+
+
+@pytest.fixture
+def maps(table, tmp_path):
+    assert run("repair", table, *ASKED, "-o", tmp_path / "maps.json").exit_code == 0
+    return tmp_path / "maps.json"
+
+
+def in_memory(columns, **options):
+    return es.repair(
+        columns["repaid"], columns["score"], sensitive_features={"sex": columns["sex"]},
+        pos_label="yes", **options,
+    )  # fmt: skip
+
+
+def test_maps_are_those_of_a_repair_in_memory(table, maps, tmp_path):
+    expected = in_memory(people(1000))
+    assert numbers(maps) == {**json.loads(expected.to_json()), "score_column": "score"}
+    assert es.Repair.from_json(maps).to_dict() == expected.to_dict()
+    options = ("--roc-rates", "0.5", "--constraint", "bnsp", "--tolerance", "0.05")
+    result = run("repair", table, *ASKED, *options, "-o", maps)
+    assert "roc_gap(negatives) at 0.5" in result.stdout
+    expected = in_memory(
+        people(1000), constraints=["bnsp", es.RocConstraint(rates=(0.5,))], tolerance=0.05
+    )
+    assert numbers(maps)["maps"] == expected.to_dict()["maps"]
+
+
+def test_scores_are_mapped_and_rows_kept_in_order(maps, tmp_path):
+    new = people(500, seed=1)
+    path = write(tmp_path / "new.csv", new, delimiter=";")
+    result = run("score", maps, path, "-o", tmp_path / "out.csv")
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "out.csv").read_text(encoding="utf-8").replace(";", ",")
+    (tmp_path / "out.csv").write_text(text, encoding="utf-8")
+    found = read(tmp_path / "out.csv")
+    assert list(found) == [*new, "repaired_score"]
+    assert found["score"] == [repr(value) for value in new["score"]]
+    expected = in_memory(people(1000)).transform(
+        new["score"], sensitive_features={"sex": new["sex"]}
+    )
+    np.testing.assert_array_equal(np.array(found["repaired_score"], float), expected)
+
+
+def test_several_groups_other_names_and_parquet(tmp_path):
+    columns = people(3000)
+    columns["old"] = [k % 2 for k in range(3000)]
+    path = write_parquet(tmp_path / "scores.parquet", columns)
+    maps = tmp_path / "maps.json"
+    run("repair", path, *ASKED, "--group", "old", "-o", maps)
+    assert numbers(maps)["columns"] == ["sex", "old"]
+    assert numbers(maps)["maps"][0]["group"] == ["female", "0"]
+    named = {"s": columns["score"], "g1": columns["sex"], "g2": columns["old"]}
+    other = write(tmp_path / "other.csv", named)
+    out = tmp_path / "out.csv"
+    told = refused("score", maps, other, "-o", out)
+    assert told.startswith("other.csv has no column 'score'")
+    names = ("--score", "s", "--group", "g1", "--group", "g2", "--column", "fair")
+    assert run("score", maps, other, "-o", out, *names).exit_code == 0
+    expected = es.Repair.from_json(maps).transform(
+        columns["score"],
+        sensitive_features={"sex": columns["sex"], "old": [str(k) for k in columns["old"]]},
+    )
+    np.testing.assert_array_equal(np.array(read(out)["fair"], float), expected)
+    told = refused("score", maps, other, "-o", out, "--score", "s", "--group", "g1")
+    assert "knows groups by 2 columns, not by 1" in told
+
+
+def test_groups_without_a_map(maps, tmp_path):
+    new = people(50, seed=2)
+    new["sex"][20], new["sex"][30] = "other", ""
+    path, out = write(tmp_path / "new.csv", new), tmp_path / "out.csv"
+    told = refused("score", maps, path, "-o", out)
+    assert told.startswith("Column 'sex' of new.csv is missing at row 31 below the header")
+    assert "--unseen pooled" in told
+    new["sex"][30] = "male"
+    path = write(tmp_path / "new.csv", new)
+    told = refused("score", maps, path, "-o", out)
+    assert told.startswith("new.csv has the group 'other' at row 21, for which there is no map")
+    assert "--unseen must be" in refused("score", maps, path, "-o", out, "--unseen", "drop")
+    new["sex"][30] = ""
+    path = write(tmp_path / "new.csv", new)
+    result = run("score", maps, path, "-o", out, "--unseen", "pooled")
+    assert "2 rows are of groups without a map" in result.stderr
+    found = read(out)
+    for row in (20, 30):
+        assert float(found["repaired_score"][row]) == new["score"][row]
+
+
+def test_maps_that_were_not_made_here(table, tmp_path):
+    maps = tmp_path / "maps.json"
+    knots = {"x": [0.0, 1.0], "y": [0.0, 2.0]}
+    content = {
+        "format": "evenscore.repair",
+        "version": 1,
+        "maps": [{"group": "female", **knots}, {"group": "male", **knots}],
+    }
+    maps.write_text(json.dumps(content))
+    out = ("-o", tmp_path / "out.csv")
+    assert "name it with --score" in refused("score", maps, table, *out)
+    told = refused("score", maps, table, *out, "--score", "score")
+    assert "knows groups by 1 columns, not by 0" in told
+    assert run("score", maps, table, *out, "--score", "score", "--group", "sex").exit_code == 0
+    content["maps"][0]["x"] = [1.0, 0.0]
+    maps.write_text(json.dumps(content))
+    told = refused("score", maps, table, *out, "--score", "score", "--group", "sex")
+    assert told.startswith("maps.json: The x of a map must increase")
+
+
+def test_what_cannot_be_repaired(table, tmp_path):
+    out = ("-o", tmp_path / "maps.json")
+    told = refused("repair", table, *ASKED, "--constraint", "intra_group", *out)
+    assert "intra_group compares people within groups" in told
+    assert "--roc-rates must be numbers" in refused(
+        "repair", table, *ASKED, "--roc-rates", "x", *out
+    )
+    assert not (tmp_path / "maps.json").exists()
+    columns = people(1000)
+    columns["sex"][0] = ""
+    path = write(tmp_path / "scores.csv", columns)
+    assert "row 1 below the header" in refused("repair", path, *ASKED, *out)
+    result = run("repair", path, *ASKED, *out, "--drop-missing")
+    assert "1 of 1,000 rows lack a value" in result.stderr
