@@ -18,7 +18,7 @@ import time
 import warnings
 
 import numpy as np
-from learning import LOADERS, PAPER_GAP, PUBLISHED, ROC, SCORERS, one_fit
+from learning import LOADERS, PAPER_GAP, ROC, SCORERS, one_fit
 from lightgbm import LGBMClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -26,6 +26,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 import evenscore as es
 from evenscore.constraints import as_constraints
 from evenscore.learning import Objective
+from evenscore.paper.published import REAL
 
 
 class PlainLightGBM:
@@ -57,7 +58,7 @@ def row(label: str, fits: list) -> None:
 
 
 def published(name: str, kind: str) -> None:
-    auc, gap, *rates = PUBLISHED[name, kind]
+    auc, gap, *rates = REAL[name, kind]
     told = "  ".join(f"{g:.2f}" for g in ([gap] if kind == "auc" else rates))
     print(f"  {'published, ' + kind:22s} AUC {auc:.2f}  |gap| {told}", flush=True)
 
