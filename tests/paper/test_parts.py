@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from evenscore.paper import parts as module
 from evenscore.paper.parts import Part, Store, run
 
 CALLS = []
@@ -57,11 +58,20 @@ def test_an_interruption_keeps_what_is_finished(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_broken_file_is_told_and_done_again(tmp_path):
+@pytest.mark.parametrize("damage", ["text", "empty", "flipped", "cut"])
+def test_a_broken_file_is_told_and_done_again(tmp_path, damage):
     store = Store(tmp_path)
     [part] = parts([5])
     run([part], store)
-    store.path(part).write_bytes(b"PK not a zip")
+    whole = store.path(part).read_bytes()
+    middle = len(whole) // 3
+    broken = {
+        "text": b"PK not a zip",
+        "empty": b"",
+        "flipped": whole[:middle] + bytes([whole[middle] ^ 255]) * 9 + whole[middle + 9 :],
+        "cut": whole[: len(whole) // 2],
+    }[damage]
+    store.path(part).write_bytes(broken)
     with pytest.warns(UserWarning, match="cannot be read"):
         [outcome] = run([part], store)
     assert float(outcome["value"]) == 25.0
@@ -83,3 +93,14 @@ def test_the_number_of_processes_does_not_matter(tmp_path):
         assert one.keys() == two.keys()
         for name in one:
             np.testing.assert_array_equal(one[name], two[name])
+
+
+def test_other_code_or_libraries_are_other_parts(monkeypatch, tmp_path):
+    [part] = parts([1])
+    before = part.file_name
+    assert before == parts([1])[0].file_name
+    monkeypatch.setattr(module, "_libraries", lambda: {"numpy": "0"})
+    assert part.file_name != before
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "_code", lambda: "other")
+    assert part.file_name != before

@@ -12,7 +12,7 @@ from evenscore.paper import figures, tables
 from evenscore.paper.evidence import READINGS
 from evenscore.paper.page import Entry, page
 from evenscore.paper.parts import Outcome, Part, Store
-from evenscore.paper.plan import EXPERIMENTS, Plan, Target
+from evenscore.paper.plan import EXPERIMENTS, FULL, Plan, Target
 from evenscore.paper.published import DataName, Kind
 from evenscore.paper.real import Selection
 from evenscore.paper.synthetic import Experiment, Runs
@@ -70,7 +70,9 @@ def assemble(plan: Plan, store: Store, folder: Path, left_out: Iterable[str] = (
         else:
             made.missing.append(target)
     told = [f"Not done yet: {EXPERIMENTS[target]}." for target in made.missing]
-    write_atomically(folder / "index.html", page(made.entries, [*left_out, *told], plan.scale))
+    write_atomically(
+        folder / "index.html", page(made.entries, [*left_out, *told], plan.scale, FULL)
+    )
     return made
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -27,8 +27,11 @@ class Entry:
     table: Table | None = None
 
 
-def page(entries: Sequence[Entry], remarks: Iterable[str], scale: Scale) -> str:
-    """HTML that refers to the figures and tables beside it and to nothing else."""
+def page(entries: Sequence[Entry], remarks: Iterable[str], scale: Scale, full: Scale) -> str:
+    """HTML that refers to the figures and tables beside it and to nothing else.
+
+    A smaller `scale` than the full one is told, and no result of it is called met.
+    """
     from jinja2 import Environment
 
     source = files("evenscore.paper").joinpath("page.html.jinja").read_text(encoding="utf-8")
@@ -47,6 +50,7 @@ def page(entries: Sequence[Entry], remarks: Iterable[str], scale: Scale) -> str:
         sections=sections,
         remarks=list(remarks),
         scale=scale,
+        full=scale == replace(full, runs=scale.runs),
         version=__version__,
         is_number=lambda cell: isinstance(cell, Number),
         n_compared=len(compared),

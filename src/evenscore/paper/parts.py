@@ -1,4 +1,8 @@
-"""Pieces of work that are done once: what is finished is kept and found again by its parameters."""
+"""Pieces of work that are done once: what is finished is kept and found again by its parameters.
+
+An outcome depends on its parameters, on our own code and on the libraries that do the arithmetic.
+All of them are part of a part's identity: after a change of any, parts are done again.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,19 @@ import json
 import os
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenscore import __version__
+import evenscore
 from evenscore.files import write_atomically
 
 __all__ = ["Outcome", "Part", "Store", "run"]
@@ -25,15 +32,27 @@ __all__ = ["Outcome", "Part", "Store", "run"]
 Outcome = dict[str, NDArray[Any]]
 """What a part found: named arrays."""
 
-_FORMAT = 1  # to be raised when an outcome would be read differently
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "lightgbm", "jax", "jaxlib", "optax")
+_SHOWING = ("paper/figures", "paper/assembly", "paper/page", "paper/reproduction", "paper/table")
+_NOT_WORKING: tuple[str, ...] = (
+    "audit",
+    "cli",
+    "findings",
+    "models",
+    "plots",
+    "report",
+    "results",
+    "schema",
+)
+_NOT_WORKING += ("sections", "tables", "terminal", "tradeoff", *_SHOWING)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A call `work(**parameters)`; the parameters are all that its outcome depends on.
+    """A call `work(**parameters)`.
 
-    They are numbers, texts, and lists of them, so that they can be written down. Work that fits on
-    data from outside has a fingerprint of the data among them.
+    The parameters are numbers, texts, and lists of them, so that they can be written down. Work on
+    data has a fingerprint of the data among them.
     """
 
     name: str
@@ -42,10 +61,10 @@ class Part:
 
     @property
     def identity(self) -> str:
-        """The parameters as text, with the versions that an outcome depends on."""
+        """All that the outcome depends on, as text."""
         told = {
-            "evenscore": __version__,
-            "format": _FORMAT,
+            "code": _code(),
+            "libraries": _libraries(),
             "part": self.name,
             "work": f"{self.work.__module__}.{self.work.__qualname__}",
             **self.parameters,
@@ -57,6 +76,32 @@ class Part:
         """The name for people, and enough of a hash to tell parameters apart."""
         digest = hashlib.sha256(self.identity.encode()).hexdigest()[:16]
         return f"{self.name}-{digest}.npz"
+
+
+@lru_cache(maxsize=1)
+def _code() -> str:
+    """A hash of our own source, but for what only shows outcomes."""
+    root = Path(evenscore.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root).as_posix()
+        if not name.startswith(_NOT_WORKING):
+            digest.update(f"{name}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> dict[str, str]:
+    found = {}
+    for name in _LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "none"
+    return found
+
+
+_UNREADABLE = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error)
 
 
 class Store:
@@ -73,13 +118,13 @@ class Store:
         """The outcome of a part, or None if it has to be found (again)."""
         path = self.path(part)
         try:
-            with np.load(path, allow_pickle=False) as kept:
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as kept:
                 if str(kept["identity"]) != part.identity:
                     return None
                 return {name: kept[name] for name in kept.files if name != "identity"}
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        except _UNREADABLE as error:
             warnings.warn(
                 f"{path} cannot be read ({error}): that part is done again.", stacklevel=2
             )
