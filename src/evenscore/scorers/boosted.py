@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -18,6 +17,7 @@ from evenscore.scorers import boosting
 from evenscore.scorers.base import ConstraintLike, FairScorer, seed_of
 from evenscore.scorers.linear_start import LinearStart
 from evenscore.scorers.progress import progress
+from evenscore.scorers.threads import tree_threads
 from evenscore.scorers.training_set import TrainingSet
 
 __all__ = ["BoostedScorer"]
@@ -92,7 +92,8 @@ class BoostedScorer(FairScorer):
         Which rows are kept aside, and which features and rows a tree looks at. Where all the
         shares are 1, as by default from 6,400 rows on, the same data give the same score.
     n_jobs : int, optional
-        Threads; by default as many as OpenMP allows. The score does not depend on it.
+        Threads; by default one, and from 100,000 rows on as many as OpenMP allows. The score does
+        not depend on it.
     verbose : bool, default False
         Show a progress bar on a terminal.
 
@@ -265,7 +266,9 @@ class BoostedScorer(FairScorer):
 
     def _held_out(self, rows: TrainingSet, constraints: tuple[Constraint, ...]) -> boosting.HeldOut:
         start = np.zeros(len(rows)) if self.linear_ is None else self.linear_.score(rows.X)
-        return boosting.HeldOut(rows, rows.objective(constraints), self._threads, start)
+        return boosting.HeldOut(
+            rows, rows.objective(constraints), tree_threads(self.n_jobs, len(rows)), start
+        )
 
     def _options(self, n: int, categorical: list[int]) -> dict[str, Any]:
         """Parameters of LightGBM for n rows: the fewer there are, the simpler and more random."""
@@ -296,7 +299,7 @@ class BoostedScorer(FairScorer):
             "seed": seed,
             "deterministic": True,
             "force_row_wise": True,
-            "num_threads": self._threads,
+            "num_threads": tree_threads(self.n_jobs, n),
             "verbosity": -1,
         }
         signs = self._signs()
@@ -308,11 +311,6 @@ class BoostedScorer(FairScorer):
                 )
             options["monotone_constraints"] = signs
         return options
-
-    @property
-    def _threads(self) -> int:
-        """0: as OpenMP says."""
-        return 0 if self.n_jobs is None else effective_n_jobs(int(self.n_jobs))
 
     def _column(self, name: int | str, parameter: str) -> int:
         """The number of a column given by number or name."""
@@ -374,5 +372,7 @@ class BoostedScorer(FairScorer):
     # ------------------------------------------------------------------ scoring
 
     def _raw_score(self, X: Any) -> Floats:
-        trees = boosting.predict(boosting.load(self.model_), X, self._threads)
+        trees = boosting.predict(
+            boosting.load(self.model_), X, tree_threads(self.n_jobs, X.shape[0])
+        )
         return trees if self.linear_ is None else trees + self.linear_.score(X)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from evenscore.scorers.threads import tree_threads
+
 __all__ = ["FEW", "default_trees"]
 
 FEW = 2000  # rows, below which more folds and slower learning pay
@@ -28,7 +30,7 @@ def default_trees(n: int, X: Any, seed: int, n_jobs: int | None) -> Any:
         subsample_freq=1,
         reg_lambda=1.0,
         random_state=seed,
-        n_jobs=0 if n_jobs is None else n_jobs,  # 0: as OpenMP says
+        n_jobs=tree_threads(n_jobs, n),
         deterministic=True,
         force_row_wise=True,
         verbosity=-1,
