@@ -1,10 +1,13 @@
 """The house keeps its shape: layers import downwards, and importing it is cheap."""
 
 import ast
+import inspect
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 import evenscore
 
@@ -89,7 +92,15 @@ def test_import_is_light():
 
 def test_public_names_exist():
     for name in evenscore.__all__:
-        assert getattr(evenscore, name) is not None
+        found = getattr(evenscore, name)
+        # `audit` is a module as well as a function: what is public must be the latter.
+        home = found.__name__ if inspect.ismodule(found) else found.__module__
+        assert home.split(".")[0] == "evenscore", name
+        assert found.__name__.split(".")[-1] == name
+        assert inspect.getdoc(found), f"{name} says nothing of itself"
+        assert name in dir(evenscore)
+    with pytest.raises(AttributeError, match="has no attribute 'utils'"):
+        evenscore.utils  # noqa: B018
     assert evenscore.datasets.load_german().X.shape == (1000, 61)
 
 

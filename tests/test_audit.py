@@ -15,6 +15,7 @@ import evenscore as es
 from evenscore import GroupedScores, datasets
 from evenscore.audit import MAX_GROUPS, audit_scores
 from evenscore.catalogue import CATALOGUE
+from evenscore.findings import find
 from evenscore.results.schema import audit_schema
 
 RATES = (0.125, 0.25)
@@ -79,6 +80,28 @@ def test_holm_runs_over_all_named_gaps(case):
             assert gap.adjusted_p_value == pytest.approx(running, rel=1e-12)
 
 
+def polygon(reference, target, rate, w1, w2):
+    """Height at `rate` of the ROC with ties broken at random: Definition 1 where there are none."""
+    total, other = sum(w1), sum(w2)
+    above = 0.0
+    for cut in sorted(set(reference), reverse=True):
+        tied = sum(w for s, w in zip(reference, w1, strict=True) if s == cut)
+        if above + tied > rate * total + 1e-9:
+            part = max(0.0, rate * total - above) / tied
+            higher = sum(w for s, w in zip(target, w2, strict=True) if s > cut)
+            equal = sum(w for s, w in zip(target, w2, strict=True) if s == cut)
+            return (higher + part * equal) / other
+        above += tied
+    return 1.0
+
+
+def test_the_polygon_is_the_definition_where_nothing_is_tied():
+    rng = np.random.default_rng(0)
+    one, two = rng.normal(size=40).tolist(), rng.normal(size=30).tolist()
+    for rate in (0.05, 0.3, 0.9):
+        assert polygon(one, two, rate, [1.0] * 40, [1.0] * 30) == pytest.approx(roc(one, two, rate))
+
+
 def test_roc_gaps_at_rates_and_curves(case):
     rows, result = case
     pairs = len(result.groups) * (len(result.groups) - 1) // 2
@@ -87,7 +110,7 @@ def test_roc_gaps_at_rates_and_curves(case):
     def naive(on, first, second, rate):
         label = int(on == "positives")
         (one, w1), (two, w2) = rows.pick(label, int(first)), rows.pick(label, int(second))
-        return roc(one, two, rate, w1, w2) - rate
+        return polygon(one, two, rate, w1, w2) - rate
 
     for gap in result.roc_gaps_at_rates:
         expected = naive(gap.on, gap.first, gap.second, gap.rate)
@@ -485,7 +508,107 @@ def test_audit_scores_wants_grouped_scores():
         audit_scores([1, 2])
 
 
+# ---------------------------------------------------------------------- ties
+
+TIED = {
+    "constant": lambda y, rng: np.zeros(len(y)),
+    "perfect": lambda y, rng: y.astype(float),
+    "two levels": lambda y, rng: (rng.uniform(size=len(y)) < 0.2 + 0.4 * y).astype(float),
+    "three levels": lambda y, rng: np.clip(np.round(rng.normal(size=len(y)) + y), 0, 2),
+}
+
+
+@pytest.mark.parametrize("kind", TIED)
+def test_an_even_score_with_ties_has_no_gap(kind):
+    rng = np.random.default_rng(1)
+    y, group = np.tile([0, 1], 1000), np.repeat(["a", "b"], 1000)
+    score = TIED[kind](y, rng)
+    for order in (("a", "b"), ("b", "a")):
+        result = es.audit(y, score, sensitive_features=group, group_order=order)
+        assert result.beyond == ()
+        assert result.beyond_alone == ()
+        assert "gap" not in [finding.kind for finding in result.findings]
+        assert all(abs(gap.value) < 0.08 for gap in result.all_gaps)
+        assert all(abs(curve.supremum) < 0.08 for curve in result.roc_gaps)
+        assert all(np.abs(curve.value).max() < 0.08 for curve in result.roc_gaps)
+        assert not any(c.lacking == "evenness" for c in result.certificate)
+        gap = result.roc_gaps_at_rates[0]
+        assert "because of ties" in gap.words
+        assert gap.method == "Wilson, both shares, ties split"
+
+
+def test_the_words_say_what_a_cut_in_a_tie_selects():
+    y, group = np.tile([0, 1], 200), np.repeat(["a", "b"], 200)
+    result = es.audit(y, np.zeros(400), sensitive_features=group)
+    gap = result.roc_gaps_at_rates[1]
+    assert gap.words == (
+        "the cut that selects at most 25.0% of the negatives of a selects 0.0% of them, because of "
+        "ties, and 0.0% of those of b; with ties broken at random so that it selects 25.0%, 25.0%"
+    )
+    assert "scores are tied" in gap.warnings[0]
+
+
+def test_exchanging_groups_never_favours_the_other():
+    rng = np.random.default_rng(2)
+    for shift in (-0.8, 0.8):
+        y, group = rng.integers(0, 2, 1500), rng.integers(0, 2, 1500)
+        score = np.clip(np.round(rng.normal(size=1500) + y + shift * group), -1, 3)
+        favoured = set()
+        for order in ((0, 1), (1, 0)):
+            result = es.audit(y, score, sensitive_features=group, group_order=order)
+            gaps = [gap for gap in result.beyond if gap.rate is not None]
+            assert gaps
+            favoured |= {gap.second if gap.value > 0 else gap.first for gap in gaps}
+        assert favoured == {"1" if shift > 0 else "0"}
+
+
 # ---------------------------------------------------------------------- findings
+
+
+def test_groups_whose_names_contain_and_are_kept_apart():
+    y, score, group, _ = draw(17, n=400, n_groups=4, levels=None)
+    names = np.array(["a", "a and b", "b and c", "c"])[group]
+    result = es.audit(y, score, sensitive_features=names)
+    titles = [gap.title for gap in result.gaps]
+    assert len(set(titles)) < len(titles)  # "a, and b and c" reads like "a and b, and c"
+    assert len({gap.key for gap in result.all_gaps}) == len(result.all_gaps)
+    other = es.audit(y, -score, sensitive_features=names)
+    for found in result.compare(other, n_resamples=5).gaps:
+        assert found.difference.value == pytest.approx(found.one.value - found.other.value)
+
+
+def test_findings_of_equal_groups_and_narrow_certificates():
+    y, group = np.tile([0, 1], 200), np.repeat(["a", "b"], 200)
+    result = es.audit(y, np.zeros(400), sensitive_features=group)
+    texts = [finding.text for finding in result.findings]
+    assert "Within each group, the AUC is the same: 0.500." in texts
+    by_class = [c for c in result.certificate if c.method == "dkw"]
+    for high, kind in ((0.22, "context"), (0.6, "even")):
+        certified = [
+            replace(c, certified=True, low=0.2, high=high, words="Certified.") for c in by_class
+        ]
+        found = find(replace(result, certificate=tuple(certified)))[1]
+        assert found.kind == kind
+        assert f"width {high - 0.2:.3g}" in found.text
+        assert "DKW" in found.text
+    for lacking, kind in (("data", "unclear"), ("evenness", "context")):
+        refused = [replace(c, certified=False, lacking=lacking) for c in result.certificate]
+        told = [
+            f
+            for f in find(replace(result, certificate=tuple(refused)))
+            if any(c.words in f.text for c in refused)
+        ]
+        assert {f.kind for f in told} == {kind}
+
+
+def test_what_cannot_be_told_is_what_the_intervals_hold():
+    y, score, group, _ = draw(16, n=150, levels=None, shift=0.0)
+    result = es.audit(y, score, sensitive_features=group)
+    unclear = [gap for gap in result.all_gaps if result.verdict(gap) == "unclear"]
+    largest = max(max(-gap.low, gap.high) for gap in unclear)
+    [told] = [f.text for f in result.findings if f.text.startswith("Of ")]
+    assert f"leave room for gaps of up to {largest:.3f}" in told
+    assert all(gap.value <= 1.0 for gap in result.detectable)
 
 
 def test_the_first_finding_says_who_is_worse_off():

@@ -12,12 +12,17 @@ import polars as pl
 import pytest
 from conftest import draw
 from reference import Rows
+from scipy.stats import t as student_t
 
 import evenscore as es
 from evenscore import GroupedScores
 from evenscore.audit import audit_scores
+from evenscore.findings import find
 from evenscore.inference import Estimate
+from evenscore.inference.magnitudes import Paired
+from evenscore.inference.paired import paired_estimates
 from evenscore.results import verdict
+from evenscore.results.family import beyond_all, beyond_p_value
 from evenscore.results.plain import from_plain, to_plain
 from evenscore.results.schema import SCHEMA_FILE, audit_schema, schema_text
 
@@ -237,6 +242,102 @@ def test_compare_pairs_people(result, other):
     assert min(d.difference.adjusted_p_value for d in found.differences) == pytest.approx(
         min(1.0, len(p_values) * min(p_values))
     )
+
+
+def test_gaps_of_opposite_signs_and_equal_size_are_not_told_apart():
+    rng = np.random.default_rng(0)
+    changes = {"opposite": [], "reduced": [], "turned": []}
+    for _ in range(60):
+        y, group = rng.integers(0, 2, 800), np.repeat(["a", "b"], 400)
+        latent, side = rng.normal(size=800) + y, np.repeat([-1.0, 1.0], 400)
+        for name, (one, two) in {
+            "opposite": (0.4, -0.4),
+            "reduced": (0.05, 0.8),
+            "turned": (-0.1, 0.8),  # smaller, and of the other sign
+        }.items():
+            noise = 0.3 * rng.normal(size=(2, 800))
+            [_, gap] = paired_estimates(
+                y, latent + one * side + noise[0], latent + two * side + noise[1],
+                sensitive_features=group, constraints="inter_group",
+            )  # fmt: skip
+            found = gap.magnitude
+            changes[name].append(-1 if found.high < 0 else int(found.low > 0))
+    assert np.mean(np.array(changes["opposite"]) == 0) > 0.88
+    assert np.mean(np.array(changes["reduced"]) == -1) > 0.95
+    assert np.mean(np.array(changes["turned"]) == -1) > 0.95
+
+
+def test_magnitudes_err_as_seldom_as_they_say():
+    # |x| = |y| in every case; x and y are correlated, as scores of the same people are.
+    rng = np.random.default_rng(1)
+    for x, y, error in ((0.0, 0.0, 1.0), (0.02, 0.02, 0.02), (2.0, -2.0, 1.0), (3.0, 3.0, 1.0)):
+        noise = rng.multivariate_normal([0, 0], [[1, 0.95], [0.95, 1]], 4000) * error
+        one, two = x + noise[:, 0], y + noise[:, 1]
+        told = 0
+        for d, t in zip((one - two).tolist(), (one + two).tolist(), strict=True):
+            estimates = [
+                Estimate("gap", v, v - 1.96 * s, v + 1.96 * s, 0.95, "z")
+                for v, s in ((d, error * 0.1**0.5), (t, error * 3.9**0.5))
+            ]
+            found = Paired(*estimates).magnitude
+            assert found.low <= found.value <= found.high
+            told += found.low > 0 or found.high < 0
+        assert told / 4000 < 0.06
+
+
+def test_words_of_gaps_of_opposite_signs(columns):
+    y, score, group = columns
+    side = np.where(group == group[0], 1.0, -1.0)
+    one, two = (es.audit(y, score + shift * side, sensitive_features=group) for shift in (3, -3))
+    found = one.compare(two, n_resamples=50)
+    [gap] = [d for d in found.gaps if d.one.name == "inter_group"]
+    assert gap.one.value * gap.other.value < 0
+    assert "of opposite signs, a difference in size of" in gap.words
+    assert gap.magnitude.value == pytest.approx(abs(gap.one.value) - abs(gap.other.value))
+    assert "magnitude_low" in found.to_frame("pandas").columns
+
+
+def gap_of(value, half=0.1):
+    return Estimate("gap", value, value - half, value + half, 0.95, "z", first=f"{value}")
+
+
+def test_one_gap_counts_by_its_interval_and_many_by_holm():
+    assert beyond_all([gap_of(0.151)], 0.05, 0.95, 1).tolist() == [True]
+    assert beyond_all([gap_of(0.149)], 0.05, 0.95, 1).tolist() == [False]
+    two = [gap_of(0.155), gap_of(-0.4), replace(gap_of(0.9), low=math.nan)]
+    assert beyond_all(two, 0.05, 0.95, 3).tolist() == [False, True, False]
+    assert beyond_p_value(replace(gap_of(0.2), low=0.2, high=0.2), 0.05) == 0.0
+    small = replace(gap_of(0.151), degrees_of_freedom=3.0)
+    assert beyond_p_value(small, 0.05) == pytest.approx(
+        2 * student_t.sf(3.1824 * 1.01, 3), rel=1e-3
+    )
+
+
+@pytest.mark.parametrize("gaps", [1, 12, 336])
+def test_few_audits_of_even_scores_find_a_gap(gaps):
+    # The worst case: all true gaps are at the tolerance.
+    rng, wrong = np.random.default_rng(2), 0
+    for _ in range(400):
+        values = 0.05 + rng.normal(size=gaps) * 0.05
+        found = [gap_of(v, 1.96 * 0.05) for v in values.tolist()]
+        wrong += bool(beyond_all(found, 0.05, 0.95, gaps).any())
+    assert wrong / 400 < 0.05
+
+
+def test_a_gap_beyond_on_its_own_only_is_unclear(result):
+    many = [replace(gap, value=0.0, low=-0.01, high=0.01) for gap in result.gaps]
+    many[0] = replace(many[0], value=0.151, low=0.051, high=0.251, degrees_of_freedom=math.inf)
+    rest = tuple(replace(g, value=0.0, low=-0.01, high=0.01) for g in result.roc_gaps_at_rates)
+    found = replace(result, gaps=tuple(many), roc_gaps_at_rates=rest)
+    assert found.beyond == ()
+    assert found.beyond_alone == (many[0],)
+    assert found.verdict(many[0]) == "unclear"
+    told = [f for f in find(found) if "would be beyond on its own" in f.text]
+    assert [f.kind for f in told] == ["unclear"]
+    assert not any(f.kind == "gap" for f in find(found))
+    assert found.n_gaps == len(found.all_gaps)
+    sure = replace(found, gaps=(replace(many[0], low=0.12, high=0.18), *many[1:]))
+    assert [gap.key for gap in sure.beyond] == [many[0].key]
 
 
 def test_compare_with_itself_is_zero(result):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,19 +24,32 @@ class RocCurve:
     (P(S_h > t), P(S_g > t)) is reached by name: `interpolate`, and `area`, which counts a tie
     as one half. An empty sample gives NaN.
 
+    `with_ties_split()` is the same curve of the score whose ties are broken at random, alike in
+    both samples: `evaluate` and `gap` are then those of the polygon. Two samples of one law have it
+    on the diagonal, however coarse the score, and exchanging them reflects it.
+
     >>> one, two = Distribution.from_sample([1, 2, 3, 4]), Distribution.from_sample([2, 4, 5])
     >>> curve = RocCurve(one, two)
     >>> curve.evaluate([0, 0.25, 0.3, 1])
     array([0.33333333, 0.66666667, 0.66666667, 1.        ])
+    >>> curve.with_ties_split().evaluate([0, 0.125, 0.25, 1])
+    array([0.33333333, 0.5       , 0.66666667, 1.        ])
     >>> curve.area
     0.75
     """
 
     reference: Distribution
     target: Distribution
+    ties_split: bool = field(default=False, kw_only=True)
+
+    def with_ties_split(self) -> RocCurve:
+        """The curve of the score with its ties broken at random."""
+        return replace(self, ties_split=True)
 
     def evaluate(self, rate: ArrayLike) -> Floats:
         """ROC(rate): the share of the target above the cut that leaves `rate` of the reference."""
+        if self.ties_split:
+            return self.interpolate(rate)
         return self.target.survival(self.reference.threshold(rate))
 
     def inverse(self, value: ArrayLike) -> Floats:
@@ -58,12 +71,13 @@ class RocCurve:
         rate = check_rates(rate)
         if self._empty:
             return np.full(rate.shape, np.nan)
-        x, y = self.vertices
-        last = np.searchsorted(x, rate + RATE_TOLERANCE, side="right") - 1
-        following = np.minimum(last + 1, len(x) - 1)
-        run = x[following] - x[last]
-        share = np.divide(rate - x[last], run, out=np.zeros_like(rate), where=run > 0)
-        return np.asarray(y[last] + np.clip(share, 0.0, 1.0) * (y[following] - y[last]))
+        # Only at a value of the reference is the polygon not vertical: it is cut there, and as much
+        # of the target's weight at that value is added as of the reference's.
+        cut = self.reference.threshold(rate)
+        left, run = self.reference.survival(cut), self.reference.share_at(cut)
+        part = np.divide(rate - left, run, out=np.zeros_like(rate), where=run > 0)
+        rise = self.target.share_at(cut)
+        return np.asarray(self.target.survival(cut) + np.clip(part, 0.0, 1.0) * rise)
 
     @property
     def area(self) -> float:
@@ -90,9 +104,12 @@ class RocCurve:
         return CurveDifference.between(self.vertices, other.vertices)
 
     def gap(self) -> CurveDifference:
-        """ROC(a) − a, with ROC the step function of Definition 1."""
+        """ROC(a) − a, with ROC the step function of Definition 1, or the polygon if ties split."""
         if self._empty:
             return CurveDifference(np.array([0.0, 1.0]), np.array([np.nan]), np.array([np.nan]))
+        if self.ties_split:
+            diagonal = np.array([0.0, 1.0])
+            return CurveDifference.between(self.vertices, (diagonal, diagonal))
         edges = np.append(self._step_rates[:-1], 1.0)
         heights = self._step_heights[: len(edges) - 1]
         return CurveDifference(edges, heights - edges[:-1], heights - edges[1:])

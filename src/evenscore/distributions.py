@@ -191,6 +191,14 @@ class Distribution:
         share = (self.total - self.weight_below(cut, inclusive=True)) / self.total
         return np.where(np.isnan(cut), np.nan, share)
 
+    def share_at(self, value: ArrayLike) -> NDArray[np.float64]:
+        """P(S = value). NaN if empty."""
+        at = np.asarray(value, dtype=np.float64)
+        if self.total == 0.0:
+            return np.full(at.shape, np.nan)
+        below, up_to = (self.weight_below(at, inclusive=end) for end in (False, True))
+        return np.asarray((up_to - below) / self.total)
+
     def threshold(self, rate: ArrayLike) -> NDArray[np.float64]:
         """F⁻¹(1 − rate) = inf{t : P(S > t) ≤ rate}, −∞ for rate 1. NaN if empty."""
         rate = check_rates(rate)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 import numpy as np
 
@@ -14,6 +15,8 @@ __all__ = ["find"]
 
 _HEADLINE = "inter_group"  # the gap people understand first, if it is beyond the tolerance
 _SHOWN = 3  # named gaps told one by one
+_WIDE_ENOUGH = 0.1  # rates; a certificate of a narrower range is no good news
+_BANDS = {"dkw": "the DKW inequality, for any sample", "simultaneous": "the bootstrap"}
 
 
 def find(result: AuditResult) -> tuple[Finding, ...]:
@@ -24,6 +27,7 @@ def find(result: AuditResult) -> tuple[Finding, ...]:
     return (
         *_gaps(result),
         *_cuts(result),
+        *_stretches(result),
         *_even(result),
         *_unclear(result),
         _ranking(result),
@@ -33,7 +37,7 @@ def find(result: AuditResult) -> tuple[Finding, ...]:
 
 
 def _gaps(result: AuditResult) -> Iterable[Finding]:
-    """The named gaps that lie beyond the tolerance with their whole interval."""
+    """The named gaps that lie beyond the tolerance, with the confidence over all gaps."""
     tolerance = result.settings.tolerance
     beyond = [gap for gap in result.beyond if gap.rate is None]
     if not beyond:
@@ -55,7 +59,8 @@ def _gaps(result: AuditResult) -> Iterable[Finding]:
         yield Finding(
             "gap",
             f"{more} more of the {len(result.gaps)} named AUC gaps {_lie(more)} beyond "
-            f"{tolerance:g} with the whole interval.",
+            f"{tolerance:g}: all this with {percent(result.settings.confidence_level)} confidence "
+            f"over the {result.n_gaps:,} gaps looked at.",
         )
 
 
@@ -74,13 +79,43 @@ def _cuts(result: AuditResult) -> Iterable[Finding]:
             )
 
 
+def _stretches(result: AuditResult) -> Iterable[Finding]:
+    """Rates, asked for or not, at which the band of a ROC gap leaves the tolerance, in each class.
+
+    For two groups: of many pairs the bands would leave it here and there by chance.
+    """
+    tolerance = result.settings.tolerance
+    for curve in result.roc_gaps if len(result.groups) == 2 else ():
+        for beyond, favoured in (
+            (curve.simultaneous_low > tolerance, curve.second),
+            (curve.simultaneous_high < -tolerance, curve.first),
+        ):
+            rates = curve.rates[beyond]
+            if len(rates):
+                largest = np.abs(np.where(beyond, curve.value, 0.0)).argmax()
+                other = curve.first if favoured == curve.second else curve.second
+                yield Finding(
+                    "gap",
+                    f"{_capital(curve.on)} of {favoured} are selected more often than those of "
+                    f"{other} by cuts that select {rates[0]:.0%} to {rates[-1]:.0%} of the "
+                    f"{curve.on} of {curve.first}: there the {percent(curve.confidence_level)} "
+                    f"band of the gap at all rates lies beyond {tolerance:g}, and the gap is "
+                    f"{curve.value[largest]:+.3f} at {curve.rates[largest]:.0%}.",
+                )
+
+
 def _even(result: AuditResult) -> Iterable[Finding]:
     """What is shown to be within the tolerance."""
     for on in CLASSES:
         found = [c for c in result.certificate if c.on == on and c.certified]
         if found:
-            widest = max(found, key=lambda c: c.high - c.low)
-            yield Finding("even", f"{_capital(on)}: {widest.words}")
+            widest = max(found, key=lambda c: c.width)
+            wide = widest.width >= _WIDE_ENOUGH
+            told = f"a range of width {widest.width:.3g}" + ("" if wide else " only")
+            yield Finding(
+                "even" if wide else "context",
+                f"{_capital(on)}: {widest.words[:-1]}, {told} (by {_BANDS[widest.method]}).",
+            )
     within = sum(result.verdict(gap) == "within" for gap in result.all_gaps)
     if within:
         yield Finding(
@@ -91,19 +126,26 @@ def _even(result: AuditResult) -> Iterable[Finding]:
 
 
 def _unclear(result: AuditResult) -> Iterable[Finding]:
-    """What cannot be told, for lack of data."""
+    """What cannot be told, for lack of data; and certificates that fail for the gaps seen."""
     unclear = [gap for gap in result.all_gaps if result.verdict(gap) == "unclear"]
     sample, tolerance = result.sample, result.settings.tolerance
     if unclear:
-        by_title = {gap.title: gap.value for gap in result.detectable}
-        smallest = max(by_title[gap.title] for gap in unclear)
+        largest = max(max(-gap.low, gap.high) for gap in unclear)
+        alone = result.beyond_alone
+        more = ""
+        if alone:
+            more = (
+                f"{len(alone)} of them would be beyond on {'its' if len(alone) == 1 else 'their'} "
+                f"own; among {result.n_gaps:,} gaps, some such come by chance. "
+            )
         sizes = sample.effective_sizes
         row, k = np.unravel_index(np.argmin(np.where(sizes > 0, sizes, np.inf)), sizes.shape)
         yield Finding(
             "unclear",
             f"Of {len(unclear)} of the {len(result.all_gaps)} gaps this sample cannot tell whether "
-            f"they are beyond {tolerance:g}: a true gap of up to {smallest:.3f} may go unseen. The "
-            f"smallest cell is worth {sizes[row, k]:,.0f} {CLASSES[row]} of {result.groups[k]}.",
+            f"they are beyond {tolerance:g}: their intervals leave room for gaps of up to "
+            f"{largest:.3f}. {more}The smallest cell is worth {sizes[row, k]:,.0f} {CLASSES[row]} "
+            f"of {result.groups[k]}.",
         )
     undefined = [gap for gap in result.all_gaps if result.verdict(gap) == "undefined"]
     if undefined:
@@ -116,7 +158,11 @@ def _unclear(result: AuditResult) -> Iterable[Finding]:
     for on in CLASSES:
         found = [c for c in result.certificate if c.on == on]
         if not any(c.certified for c in found):
-            yield Finding("unclear", f"{_capital(on)}: {found[-1].words}")
+            last = found[-1]
+            kind: Literal["context", "unclear"] = "unclear"
+            if last.lacking == "evenness":
+                kind = "context"  # the data do tell: what they show is not even enough
+            yield Finding(kind, f"{_capital(on)}: {last.words}")
 
 
 def _ranking(result: AuditResult) -> Finding:
@@ -129,6 +175,9 @@ def _within_groups(result: AuditResult) -> Iterable[Finding]:
     known = [auc for auc in result.auc_by_group if not np.isnan(auc.value)]
     if len(known) > 1:
         worst, best = (pick(known, key=lambda auc: auc.value) for pick in (min, max))
+        if worst.value == best.value:
+            yield Finding("context", f"Within each group, the AUC is the same: {best.value:.3f}.")
+            return
         yield Finding(
             "context",
             f"Within a group, the AUC goes from {worst.value:.3f} in {worst.first} "
@@ -143,8 +192,7 @@ def _selection(result: AuditResult) -> Iterable[Finding]:
     if len(ratio.value) and not np.isnan(ratio.value[0]):
         yield Finding(
             "context",
-            f"At the cut {table.thresholds[0]:.4g} ({table.labels[0]}), {ratio.notes[0]} "
-            f"(interval {ratio.low[0]:.2f} to {ratio.high[0]:.2f}).",
+            f"At the cut {table.thresholds[0]:.4g} ({table.labels[0]}), {ratio.notes[0]}.",
         )
 
 

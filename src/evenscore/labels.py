@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -11,6 +12,10 @@ from numpy.typing import NDArray
 __all__ = ["cross", "default_order", "encode", "is_missing", "label_text"]
 
 _TABLE_LIMIT = 1 << 16  # integers spread over less than this are coded by a look-up table
+# Controls, breaks of lines, marks of direction, lone surrogates; joiners belong to some scripts.
+_UNSHOWN = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff\\ufeff]"
+)
 _SCAN_LIMIT = 64  # text with more labels than this is coded by sorting
 
 
@@ -75,8 +80,15 @@ def cross(
 
 
 def label_text(label: Hashable) -> str:
-    """How a label is shown: an intersection reads 'Female, Black'."""
-    return ", ".join(str(part) for part in label) if isinstance(label, tuple) else str(label)
+    """How a label is shown: an intersection reads 'Female, Black'.
+
+    Characters that would break a line or turn the direction of what follows are replaced.
+
+    >>> print(label_text(("Female", "Black")), label_text("a" + chr(0x202E) + "b"))
+    Female, Black a�b
+    """
+    told = ", ".join(str(part) for part in label) if isinstance(label, tuple) else str(label)
+    return _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", told)
 
 
 def _missing(name: str, row: int) -> ValueError:

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 from evenscore.inference.estimate import Estimate, percent
 from evenscore.results import AuditResult, ComparisonResult
+from evenscore.results.numbers import (
+    NONE,
+    count,
+    interval,
+    p_value,
+    plain,
+    reasons,
+    share,
+    share_and_interval,
+    signed,
+    why_none,
+)
+from evenscore.results.parts import Finding, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["render", "render_comparison"]
+__all__ = ["add_notes", "render", "render_comparison", "tell", "verdict_text"]
 
 _COLOURS = {"beyond": "red", "within": "green", "unclear": "yellow", "undefined": "dim"}
+_MARKS = {"gap": ("✗", "red"), "unclear": ("?", "yellow"), "even": ("✓", "green")}
 _SHOWN = 24  # gaps in a table; the rest are in the frame
 
 
@@ -25,11 +41,7 @@ def render(result: AuditResult) -> Group:
 
     title = result.title or f"Audit of {result.sample.n:,} people"
     parts: list[Any] = [Text(title, style="bold"), Text("")]
-    marks = {"gap": ("✗", "red"), "unclear": ("?", "yellow"), "even": ("✓", "green")}
-    for finding in result.findings:
-        mark, colour = marks.get(finding.kind, ("·", "default"))
-        parts.append(Text.assemble((f"{mark} ", colour), finding.text))
-    parts += [Text(""), _people(result)]
+    parts += [*tell(result.findings), Text(""), _people(result)]
     if result.gaps:
         parts.append(_gaps(result, "AUC gaps: even is zero", result.gaps))
     if result.roc_gaps_at_rates:
@@ -42,16 +54,43 @@ def render(result: AuditResult) -> Group:
     return Group(*parts)
 
 
+def tell(findings: Iterable[Finding]) -> list[Text]:
+    """Findings in words, each behind a mark of its kind."""
+    from rich.text import Text
+
+    told = []
+    for finding in findings:
+        mark, colour = _MARKS.get(finding.kind, ("·", "default"))
+        told.append(Text.assemble((f"{mark} ", colour), finding.text))
+    return told
+
+
+def verdict_text(verdict: Verdict, words: str = "") -> Text:
+    """A verdict, or what is said instead of it, in the verdict's colour."""
+    return _text(words or verdict, _COLOURS[verdict])
+
+
+def add_notes(table: Table, notes: Iterable[str]) -> None:
+    """Say something below a table, a line each; nothing where there is nothing to say."""
+    told = "\n".join(notes)
+    if told:
+        table.caption, table.caption_justify = _text(told), "left"
+
+
 def _table(title: str, *columns: str, left: int = 1) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD)
+    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for k, column in enumerate(columns):
         name = k < left
         justify: Literal["left", "right"] = "left" if name else "right"
-        table.add_column(Text(column), justify=justify, no_wrap=not name, overflow="fold")
+        # Names are folded where there is no room, but never pushed out by the numbers.
+        least = 12 if name else None
+        table.add_column(
+            Text(column), justify=justify, no_wrap=not name, overflow="fold", min_width=least
+        )
     return table
 
 
@@ -66,42 +105,42 @@ def _people(result: AuditResult) -> Table:
     sample = result.sample
     level = percent(result.settings.confidence_level)
     table = _table(
-        "Who is in the sample", "group", "negatives", "positives", "share of positives",
-        "share of the sample", "AUC within", f"{level} interval",
+        "Who is in the sample", "group", "negatives", "positives", "share\npositive",
+        "share of\nsample", "AUC\nwithin", f"{level}\ninterval",
     )  # fmt: skip
     for k, group in enumerate(sample.groups):
         auc = result.auc_by_group[k]
         cells = (
             group,
-            f"{sample.cell_counts[0, k]:,.0f}",
-            f"{sample.cell_counts[1, k]:,.0f}",
-            f"{sample.prevalence_by_group[k]:.1%}",
-            f"{sample.group_share[k]:.1%}",
-            f"{auc.value:.3f}",
-            f"{auc.low:.3f} to {auc.high:.3f}",
+            count(sample.cell_counts[0, k]),
+            count(sample.cell_counts[1, k]),
+            share(sample.prevalence_by_group[k]),
+            share(sample.group_share[k]),
+            plain(auc.value),
+            interval(auc.low, auc.high),
         )
         table.add_row(*(_text(cell) for cell in cells))
+    pairs = zip(sample.groups, result.auc_by_group, strict=True)
+    add_notes(table, [f"{group}: {why_none(auc)}" for group, auc in pairs if auc.warnings])
     return table
 
 
 def _gaps(result: AuditResult, title: str, gaps: tuple[Estimate, ...]) -> Table:
     level = percent(result.settings.confidence_level)
-    table = _table(title, "gap", "value", f"{level} interval", "p (Holm)", "verdict")
+    pair = f", {result.groups[0]} and {result.groups[1]}" if len(result.groups) == 2 else ""
+    table = _table(f"{title}{pair}", "gap", "value", f"{level} interval", "p (Holm)", "verdict")
     for gap in gaps[:_SHOWN]:
-        verdict = result.verdict(gap)
         table.add_row(
-            _text(gap.title),
-            _text(f"{gap.value:+.3f}"),
-            _text(f"{gap.low:+.3f} to {gap.high:+.3f}"),
-            _text(f"{gap.adjusted_p_value:.2g}"),
-            _text(verdict, _COLOURS[verdict]),
+            _text(gap.title.removesuffix(pair)),
+            _text(signed(gap.value)),
+            _text(interval(gap.low, gap.high, "signed")),
+            _text(p_value(gap.adjusted_p_value)),
+            verdict_text(result.verdict(gap)),
         )
-    table.caption_justify = "left"
-    told = list(dict.fromkeys(warning for gap in gaps[:_SHOWN] for warning in gap.warnings))
+    told = reasons(gaps[:_SHOWN])
     if len(gaps) > _SHOWN:
         told.append(f"{len(gaps) - _SHOWN} more are in to_frame() and to_json()")
-    if told:
-        table.caption = _text("\n".join(told))
+    add_notes(table, told)
     return table
 
 
@@ -110,16 +149,19 @@ def _cut(result: AuditResult, t: int) -> Table:
     cuts = result.thresholds
     table = _table(
         f"Cut at {cuts.thresholds[t]:.4g} ({cuts.labels[t]})", "group", "selected",
-        "false positives", "false negatives", "precision",
+        "false\npositives", "false\nnegatives", "precision",
     )  # fmt: skip
+    columns = (cuts.selection_rate, cuts.fpr, cuts.fnr, cuts.precision)
     for k, group in enumerate(cuts.groups):
-        cells = [
-            f"{100 * s.value[t, k]:.1f}% ({100 * s.low[t, k]:.1f} to {100 * s.high[t, k]:.1f})"
-            for s in (cuts.selection_rate, cuts.fpr, cuts.fnr, cuts.precision)
-        ]
+        cells = (
+            share_and_interval(s.value[t, k], s.low[t, k], s.high[t, k]).replace(" (", "\n(")
+            for s in columns
+        )
         table.add_row(*(_text(cell) for cell in (group, *cells)))
-    table.caption_justify = "left"
-    table.caption = _text(cuts.impact_ratio.notes[t])
+    notes = [cuts.impact_ratio.notes[t]]
+    if any(math.isnan(value) for s in columns for value in s.value[t]):
+        notes.append(f"{NONE}: nobody is there of whom it could be a share")
+    add_notes(table, notes)
     return table
 
 
@@ -138,12 +180,13 @@ def render_comparison(result: ComparisonResult) -> Group:
     colours = {"smaller gap": "green", "higher": "green", "larger gap": "red", "lower": "red"}
     for row in result.differences:
         d = row.difference
-        sign = "" if row.title == "AUC" else "+"
+        told = plain if row.title == "AUC" else signed
         table.add_row(
             _text(row.title.removesuffix(between) if two else row.title),
-            _text(f"{row.one.value:{sign}.3f}"),
-            _text(f"{row.other.value:{sign}.3f}"),
-            _text(f"{d.low:+.3f} to {d.high:+.3f}"),
+            _text(told(row.one.value)),
+            _text(told(row.other.value)),
+            _text(interval(d.low, d.high, "signed")),
             _text(row.change, colours.get(row.change, "dim")),
         )
+    add_notes(table, reasons(row.difference for row in result.differences))
     return Group(table, *(_text(told) for told in result.words[:2]))

@@ -101,9 +101,16 @@ def test_fail_on_gap(table, tmp_path):
     result = run("audit", table, *ASKED, "--fail-on-gap", "--quiet")
     assert result.exit_code == 1
     assert result.stdout == ""
-    assert "lie beyond 0.05 with their whole interval" in result.stderr
+    assert "gaps lie beyond 0.05, with 95% confidence over all of them" in result.stderr
     assert run("audit", table, *ASKED, "--fail-on-gap", "--tolerance", "0.49").exit_code == 0
     even = write(tmp_path / "even.csv", people(shift=0.0))
+    assert run("audit", even, *ASKED, "--fail-on-gap", "--quiet").exit_code == 0
+
+
+def test_an_even_score_of_two_levels_does_not_fail(tmp_path):
+    columns = people(shift=0.0)
+    columns["score"] = [float(score > 0.5) for score in columns["score"]]
+    even = write(tmp_path / "coarse.csv", columns)
     assert run("audit", even, *ASKED, "--fail-on-gap", "--quiet").exit_code == 0
 
 
@@ -343,6 +350,12 @@ def test_paths_that_are_no_files(tmp_path, table):
     assert refused("audit", tmp_path, *ASKED).endswith("is a folder, not a file.")
     assert "would be written over" in refused("audit", table, *ASKED, "--json", table)
     assert "is a folder" in refused("audit", table, *ASKED, "--html", tmp_path)
+    for device in ("/dev/null", "/dev/stdout"):
+        told = refused("audit", table, *ASKED, "--json", device)
+        assert told.startswith(f"{device} is no ordinary file")
+    link = tmp_path / "link.csv"
+    link.symlink_to(table)
+    assert "would be written over" in refused("audit", table, *ASKED, "--json", link)
     both = ("--json", tmp_path / "a", "--html", tmp_path / "a")
     assert "would be written over" in refused("audit", table, *ASKED, *both)
     assert "cannot be written" in refused("audit", table, *ASKED, "--json", table / "a.json")

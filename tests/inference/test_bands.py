@@ -14,6 +14,7 @@ from evenscore.inference import (
     roc_gap_estimates,
 )
 from evenscore.inference.bands import _coarsened
+from evenscore.inference.bootstrap import RocReplicates
 from evenscore.measures import roc_gap
 
 RATES = np.linspace(0.05, 0.6, 23)
@@ -329,7 +330,7 @@ def test_an_uneven_score_is_refused_for_its_gaps_not_for_its_size():
     score, y, group = credit_law().sample(100_000, 0)
     found = certify(make(y, score, group), 0.02, on="positives", interval=(0.1, 0.6))
     assert not found.certified
-    assert found.words.startswith("Not certified: the gaps are too large")
+    assert found.words.startswith("Not certified: the gaps seen are too large")
 
 
 def test_the_bootstrap_certifies_more():
@@ -379,3 +380,51 @@ def test_bad_certificates():
     assert "99.9% confidence" in certify(equal(200_000), 0.2, confidence_level=0.999).words
     with pytest.raises(ValueError, match="no positives of b"):
         certify(make([0, 1, 0], [1, 2, 2], ["a", "a", "b"]), 0.1)
+
+
+# ---------------------------------------------------------------------- ties split
+
+
+@pytest.mark.parametrize("weights", [None, "real"])
+def test_replicates_of_split_ties_are_those_of_the_curve(weights):
+    rng = np.random.default_rng(7)
+    samples = [
+        Distribution.from_sample(
+            rng.integers(0, 6, n), None if weights is None else rng.uniform(0.2, 3.0, n)
+        )
+        for n in (60, 40)
+    ]
+    rates = np.linspace(0.0, 1.0, 23)
+    again = [np.asarray(sample.weights)[None] for sample in samples]
+    found = RocReplicates(*samples, *again, ties_split=True).evaluate(rates)
+    expected = RocCurve(*samples).with_ties_split().evaluate(rates)
+    np.testing.assert_allclose(found[0], expected, atol=1e-12)
+    assert np.abs(RocCurve(*samples).evaluate(rates) - expected).max() > 0.05
+
+
+def test_bands_of_split_ties_cover():
+    # Two levels, shares 0.3 and 0.5 above: the curve goes through (0.3, 0.5).
+    rng = np.random.default_rng(8)
+    true = np.interp(RATES, [0.0, 0.3, 1.0], [0.0, 0.5, 1.0])
+    inside = {"pointwise": 0.0, "simultaneous": 0.0, "dkw": 0.0}
+    for _ in range(120):
+        one, two = ((rng.uniform(size=150) < share).astype(float) for share in (0.3, 0.5))
+        samples = Distribution.from_sample(one), Distribution.from_sample(two)
+        curve = RocCurve(*samples).with_ties_split()
+        for kind in inside:
+            band = roc_band(curve, RATES, kind=kind, n_resamples=100, random_state=rng)
+            held = (band.low <= true + 1e-12) & (true <= band.high + 1e-12)
+            inside[kind] += held.mean() if kind == "pointwise" else held.all()
+    assert min(inside.values()) / 120 > 0.93
+
+
+def test_split_ties_show_no_gap_between_groups_of_one_law():
+    y, groups = [0, 1] * 200, ["a"] * 200 + ["b"] * 200
+    scores = GroupedScores.from_arrays(y, [0, 0, 1, 1] * 100, sensitive_features=groups)
+    constraint = RocConstraint(on="negatives", rates=(0.25,))
+    [exact] = roc_gap_estimates(scores, constraint)
+    [split] = roc_gap_estimates(scores, constraint, split_ties=True)
+    assert exact.value == -0.25  # the definition: the cut selects nobody
+    assert split.value == 0.0
+    assert split.low < 0.0 < split.high
+    assert split.p_value == pytest.approx(1.0)

@@ -8,9 +8,10 @@ from scipy.stats import binomtest
 from evenscore import GroupedScores
 from evenscore.inference import calibration_by_group, cut_table
 from evenscore.inference.cuts import ratio_limits
-from evenscore.inference.estimate import wilson
-from evenscore.inference.paired_rates import paired_roc_gap_differences
-from evenscore.measures import roc_gap
+from evenscore.inference.estimate import share_size, wilson
+from evenscore.inference.paired_rates import paired_roc_gaps
+from evenscore.inference.rates import rate_difference_estimates
+from evenscore.measures import inter_group_curve
 
 
 def test_intervals_are_wilsons():
@@ -47,12 +48,75 @@ def test_weights_shrink_the_effective_size():
         assert np.all(two.high - two.low > one.high - one.low)
         np.testing.assert_allclose(two.low, three.low)
     chosen = (score > 0.0) & (group == 0)
-    w = weight[chosen]
-    # Wilson's formula, with n = (Σw)²/Σw².
-    n, p, z = w.sum() ** 2 / np.square(w).sum(), w[y[chosen] == 1].sum() / w.sum(), 1.959964
+    w, x = weight[chosen], y[chosen] == 1
+    p, z = w[x].sum() / w.sum(), 1.959964
+    # Wilson's formula, with n = p(1 − p)/V of the variance V of the weighted share.
+    n = p * (1 - p) * w.sum() ** 2 / np.sum(w**2 * (x - p) ** 2)
     middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     assert weighted.precision.low[0, 0] == pytest.approx(middle - half, abs=1e-6)
+
+
+def weighted_by_outcome(seed, n=2400):
+    """People whose weight depends on the class and on the score, and what is true of them."""
+    rng = np.random.default_rng(seed)
+    y, group = (rng.uniform(size=n) < 0.1).astype(int), rng.integers(0, 2, n)
+    score = rng.uniform(size=n)
+    weight = rng.uniform(0.5, 1.5, n) * np.where(y == 1, 3.0, 1.0) * np.where(score > 0.7, 4.0, 1.0)
+    # Score and class are independent: one in ten is positive and weighs three times as much.
+    return (y, score, group, weight), {"precision": 0.25, "fpr": 4 * 0.3 / (4 * 0.3 + 0.7)}
+
+
+def test_intervals_cover_with_weights_that_depend_on_the_outcome():
+    inside = {"precision": 0, "fpr": 0, "fnr": 0, "selection_rate": 0, "calibration": 0, "gap": 0}
+    kish = runs = 300
+    for seed in range(runs):
+        (y, score, group, weight), true = weighted_by_outcome(seed)
+        true |= {"selection_rate": true["fpr"], "fnr": 1.0 - true["fpr"]}
+        scores = GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
+        table = cut_table(scores, [0.7])
+        for name, value in true.items():
+            found = getattr(table, name)
+            inside[name] += np.mean((found.low <= value) & (value <= found.high))
+        found = calibration_by_group(scores, n_bins=2).positives
+        inside["calibration"] += np.mean((found.low <= 0.25) & (found.high >= 0.25))
+        estimates = rate_difference_estimates(scores, 0.7, ["fpr", "error_rate"])
+        inside["gap"] += np.mean([e.low <= 0.0 <= e.high for e in estimates])
+        chosen = (score > 0.7) & (group == 0)
+        size = weight[chosen].sum() ** 2 / np.square(weight[chosen]).sum()
+        low, high = wilson(table.precision.value[0, 0], size, 1.959964)
+        kish -= bool(low <= true["precision"] <= high)
+    for name, hits in inside.items():
+        assert 0.92 < hits / runs < 0.985, (name, hits / runs)
+    assert kish / runs > 0.08  # misses of the size (Σw)²/Σw², which does not know of the outcome
+
+
+def test_a_share_of_none_or_all_has_kishs_size():
+    assert share_size([0.0, 1.0], 10.0, [0.0, 25.0], [25.0, 0.0]).tolist() == [4.0, 4.0]
+    assert share_size(np.nan, 0.0, 0.0, 0.0) == 0.0
+
+
+def test_four_fifths_is_told_by_the_interval():
+    def note(*shares, n=400):
+        y, score, group = [], [], []
+        for k, share in enumerate(shares):
+            chosen = np.arange(n) < share * n
+            y += [0, 1] * (n // 2)
+            score += chosen.tolist()
+            group += [f"g{k}"] * n
+        scores = GroupedScores.from_arrays(y, score, sensitive_features=group)
+        ratio = cut_table(scores, [0.5]).impact_ratio
+        assert f"interval {ratio.low[0]:.2f} to {ratio.high[0]:.2f}" in ratio.notes[0]
+        return ratio.notes[0]
+
+    assert note(0.25, 0.5).endswith(", below four fifths")
+    assert note(0.5, 0.5 + 1 / 400, n=4000).endswith(", not below four fifths")
+    assert note(0.36, 0.5).endswith("cannot be told to be below four fifths or not")
+    # Among more groups the same two shares show less.
+    assert note(0.335, 0.5).endswith(", below four fifths")
+    crowd = note(0.335, 0.5, *[0.42] * 8)
+    assert "over all 45 pairs" in crowd
+    assert crowd.endswith("cannot be told to be below four fifths or not")
 
 
 def test_nobody_selected_has_no_ratio():
@@ -100,7 +164,7 @@ def test_paired_roc_gaps_are_differences_of_roc_gaps(weights):
     other = -score + np.arange(len(y)) % 3
     rates = [0.1, 0.5]
     found = iter(
-        paired_roc_gap_differences(
+        paired_roc_gaps(
             y == 1, score, other, group, list("abc"), rates, sample_weight=weight, n_resamples=20
         )
     )
@@ -110,9 +174,12 @@ def test_paired_roc_gaps_are_differences_of_roc_gaps(weights):
     )
     for on in ("negatives", "positives"):
         for i, j in one.pairs():
-            expected = roc_gap(one, on, rates, i, j) - roc_gap(two, on, rates, i, j)
-            for value in expected:
-                assert next(found).value == pytest.approx(value, abs=1e-9)
+            curves = [inter_group_curve(side, on, i, j) for side in (one, two)]
+            gaps = [curve.interpolate(rates) - rates for curve in curves]
+            for first, second in zip(*gaps, strict=True):
+                paired = next(found)
+                assert paired.difference.value == pytest.approx(first - second, abs=1e-9)
+                assert paired.total.value == pytest.approx(first + second, abs=1e-9)
 
 
 def test_paired_roc_gap_intervals_cover():
@@ -123,17 +190,17 @@ def test_paired_roc_gap_intervals_cover():
         y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
         latent = rng.normal(size=n) + y + 0.5 * group
         one, two = (latent + rng.normal(size=n) for _ in range(2))
-        for estimate in paired_roc_gap_differences(
+        for paired in paired_roc_gaps(
             y == 1, one, two, group, ["a", "b"], (0.25, 0.5), n_resamples=200, random_state=run
         ):
-            inside += estimate.low <= 0.0 <= estimate.high
+            inside += paired.difference.low <= 0.0 <= paired.difference.high
             total += 1
     assert 0.9 < inside / total <= 1.0
 
 
 def test_paired_roc_gaps_need_every_cell():
     with pytest.raises(ValueError, match="no positives of b"):
-        paired_roc_gap_differences(
+        paired_roc_gaps(
             np.array([False, True, False]), np.zeros(3), np.zeros(3), np.array([0, 0, 1]),
             ["a", "b"], [0.5],
         )  # fmt: skip

@@ -477,10 +477,15 @@ def test_plot():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     y, score, group = sample()
-    ax = repair(y, score, sensitive_features=group).plot()
+    fair = repair(y, score, sensitive_features=group)
+    ax = fair.plot()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["no change", "0", "1"]
     assert ax.get_xlabel() == "score before"
-    assert ax.plot is not None
+    assert ax.get_ylabel() == "score after"
+    for k, line in enumerate(ax.get_lines()[1:]):
+        x, after = line.get_data()
+        expected = fair.transform(x, sensitive_features=np.full(len(x), k))
+        np.testing.assert_allclose(after, expected)
 
 
 # ---------------------------------------------------------------------- refusals

@@ -12,7 +12,7 @@ from report_cases import HOSTILE, SCRIPT, case
 
 from evenscore import GroupedScores, rates_at, report
 from evenscore.report.explorer import explorer
-from evenscore.report.numbers import share
+from evenscore.results.numbers import share
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -104,7 +104,7 @@ def check(driver, n_groups, index):
         for name, cell in zip(("selection_rate", "fpr", "fnr", "precision"), row, strict=True):
             value = getattr(rates, name)[0, k]
             if np.isnan(value):
-                assert cell == ["none", "no", "interval"]
+                assert cell == ["–", "no", "interval"]
             else:
                 assert cell[0] == share(value)
                 low, high = float(cell[1]), float(cell[3])

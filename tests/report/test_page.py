@@ -11,8 +11,9 @@ import pytest
 from report_cases import HOSTILE, SCRIPT, case, read
 
 from evenscore import audit, report
-from evenscore.report.numbers import share
+from evenscore.labels import label_text
 from evenscore.results import AuditResult
+from evenscore.results.numbers import share
 
 SHAPES = [
     pytest.param(dict(n_groups=1), id="K1"),
@@ -97,7 +98,9 @@ def test_hostile_names_are_text(shown):
         row.one("bdi").text for row in page.one("table", id="explorer-table").one("tbody").all("tr")
     ]
     assert cells == [" ".join(name.split()) for name in result.groups]
-    assert result.groups[: len(HOSTILE)] == HOSTILE[: len(result.groups)]
+    shown_names = tuple(label_text(name) for name in HOSTILE)
+    assert result.groups[: len(HOSTILE)] == shown_names[: len(result.groups)]
+    assert not {"\u2028", "\u202e"} & set(html)
 
 
 def test_policy_names_this_style_and_this_script(shown):
@@ -250,8 +253,42 @@ def test_groups_without_a_class_are_shown_with_the_reason():
     page = read(report.render(result))
     assert "There are no positives of nobody positive" in page.one("section", id="findings").text
     [gap] = page.all("tr", data_gap="bnsp, a and nobody positive")
-    assert [cell.text for cell in gap.all("td")][:2] == ["none", "no interval"]
+    assert [cell.text for cell in gap.all("td")][:2] == ["–", "no interval"]
     assert "nan" not in page.one("main").text.split()
+    found = [result.verdict(gap) for gap in result.all_gaps]
+    tiles = gap_tiles(page)
+    assert tiles["Gaps undefined"] == found.count("undefined") > 0
+    assert sum(tiles.values()) == len(found)
+
+
+def gap_tiles(page):
+    """The counts of gaps by what is said of them."""
+    tiles = page.one("dl", _class="tiles").all("div")
+    told = {tile.one("dt").text: next(tile.all("dd")).text for tile in tiles}
+    return {name: int(number) for name, number in told.items() if name.startswith("Gaps")}
+
+
+def test_every_gap_is_counted_in_a_tile():
+    result = case()
+    found = [result.verdict(gap) for gap in result.all_gaps]
+    assert gap_tiles(read(report.render(result))) == {
+        "Gaps beyond the tolerance": found.count("beyond"),
+        "Gaps unclear": found.count("unclear"),
+        "Gaps within it": found.count("within"),
+    }
+    assert "undefined" not in found
+
+
+def test_what_has_no_interval_says_so_and_ratios_name_their_level():
+    result = case()
+    page = read(report.render(result))
+    captions = [caption.text for caption in page.one("section", id="pictures").all("figcaption")]
+    assert sum("The largest gap seen, without an interval, is" in told for told in captions) == 1
+    cuts = page.one("section", id="cuts").text
+    ratio = result.thresholds.impact_ratio
+    for value, low, high, note in zip(ratio.value, ratio.low, ratio.high, ratio.notes, strict=True):
+        assert f"95% interval {low:.2f} to {high:.2f}" in note
+        assert f"Impact ratio {value:.2f}: {' '.join(note.split())}." in cuts
 
 
 def test_odd_names_and_constant_scores():

@@ -52,3 +52,17 @@ def test_a_failure_leaves_nothing_behind(path, tmp_path):
     with open_table(path) as table, pytest.raises(ValueError, match="2 values on line"):
         write_beside(table, np.zeros(3), tmp_path / "out.csv", column="new")
     assert [file.name for file in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_a_link_stays_a_link_and_permissions_are_kept(path, tmp_path):
+    (tmp_path / "out").mkdir()
+    real, link = tmp_path / "out" / "real.csv", tmp_path / "link.csv"
+    real.write_text("old")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    with open_table(path) as table:
+        assert write_beside(table, np.zeros(2), link, column="new") == link
+    assert link.is_symlink()
+    assert real.read_text().startswith("id,id_2,")
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["real.csv"]

@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from evenscore.cli import options
 from evenscore.cli.errors import one_sentence, say, sentences
-from evenscore.cli.options import (
-    DropMissing,
-    Groups,
-    Label,
-    PosLabel,
-    Quiet,
-    Score,
-    Table,
-    Weight,
-    check_outputs,
-    numbers,
-)
 
 if TYPE_CHECKING:
     from evenscore.results import AuditResult
@@ -31,12 +20,12 @@ __all__ = ["audit"]
 
 @one_sentence
 def audit(
-    table: Table,
-    label: Label,
-    score: Score,
-    group: Groups,
-    pos_label: PosLabel = None,
-    weight: Weight = None,
+    table: options.Table,
+    label: options.Label,
+    score: options.Score,
+    group: options.Groups,
+    pos_label: options.PosLabel = None,
+    weight: options.Weight = None,
     rates: Annotated[
         str, typer.Option(help="Rates at which ROC gaps are estimated.")
     ] = "0.125,0.25",
@@ -54,17 +43,19 @@ def audit(
         bool,
         typer.Option(
             "--fail-on-gap",
-            help="Exit with 1 if the whole interval of a gap lies beyond the tolerance.",
+            help="Exit with 1 if a gap lies beyond the tolerance, confidence being that of all.",
         ),
     ] = False,
-    drop_missing: DropMissing = False,
-    quiet: Quiet = False,
+    drop_missing: options.DropMissing = False,
+    quiet: options.Quiet = False,
 ) -> None:
     r"""Audit a score: how well it ranks people, and how evenly between groups.
 
     The file has one row a person: the score, the label (did they repay?) and
-    the groups. Exit codes: 0 done, 1 with --fail-on-gap when a gap's whole
-    interval lies beyond the tolerance, 2 for input that cannot be audited.
+    the groups. Exit codes: 0 done, 1 with --fail-on-gap when a gap lies beyond
+    the tolerance with its whole interval, corrected for the number of gaps
+    (by chance alone it is seldom, however many groups there are),
+    2 for input that cannot be audited.
 
     Examples:
       evenscore audit scores.csv --label repaid --pos-label yes \
@@ -75,8 +66,8 @@ def audit(
     """
     from evenscore.tables import read_scores
 
-    check_outputs(table, html, json)
-    at = numbers(rates, "--rates")
+    options.check_outputs(table, html, json)
+    at = options.numbers(rates, "--rates")
     errors = Console(stderr=True, quiet=quiet)
     with sentences(quiet=quiet):
         with errors.status(f"Reading {table.name} …"):
@@ -107,11 +98,13 @@ def audit(
         result.to_json(json)
     _show(result, rows, [path for path in (html, json) if path is not None], quiet=quiet)
     if fail_on_gap and result.beyond:
+        from evenscore.inference.estimate import percent
+
         worst, n = result.beyond[0], len(result.beyond)
         say(
-            f"{n} of {len(result.all_gaps)} gaps lie beyond {tolerance:g} with their whole "
-            f"interval; the largest is {worst.value:+.3f} ({worst.low:+.3f} to {worst.high:+.3f}) "
-            f"in {worst.title}."
+            f"{n} of {result.n_gaps} gaps {'lies' if n == 1 else 'lie'} beyond {tolerance:g}, with "
+            f"{percent(confidence_level)} confidence over all of them; the largest is "
+            f"{worst.value:+.3f} ({worst.low:+.3f} to {worst.high:+.3f}) in {worst.title}."
         )
         raise typer.Exit(1)
 

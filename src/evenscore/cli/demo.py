@@ -38,11 +38,12 @@ def demo(
     from evenscore.audit import audit
     from evenscore.constraints import RocConstraint
     from evenscore.datasets import load_adult
-    from evenscore.files import write_atomically
+    from evenscore.files import target_file, write_atomically
     from evenscore.report import render_comparison
     from evenscore.scorers import BoostedScorer
     from evenscore.terminal import render_comparison as side_by_side
 
+    target_file(html)  # refused before a minute is spent
     console = Console(width=min(Console().width, 110), highlight=False)
     data = load_adult()
     X, y, groups = data.X[data.train], data.y[data.train], data.groups[data.train]
@@ -91,7 +92,7 @@ def demo(
 
 def _tell(console: Console, result: AuditResult) -> None:
     """The first findings, in words."""
-    marks = {"gap": ("✗", "red"), "unclear": ("?", "yellow"), "even": ("✓", "green")}
-    for finding in result.findings[:_SENTENCES]:
-        mark, colour = marks.get(finding.kind, ("·", "default"))
-        console.print(Text.assemble((f"  {mark} ", colour), finding.text))
+    from evenscore.terminal import tell
+
+    for sentence in tell(result.findings[:_SENTENCES]):
+        console.print(Text.assemble("  ", sentence))

@@ -6,12 +6,15 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from rich.console import Console
 
-__all__ = ["one_sentence", "say", "sentences"]
+if TYPE_CHECKING:
+    from evenscore.tables import People
+
+__all__ = ["one_sentence", "say", "say_dropped", "sentences"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -21,6 +24,12 @@ def say(sentence: str) -> None:
     Console(stderr=True).print(
         " ".join(sentence.split()), markup=False, highlight=False, soft_wrap=True
     )
+
+
+def say_dropped(people: People, *, quiet: bool) -> None:
+    """Say how many rows lacked a value, if any did."""
+    if people.dropped and not quiet:
+        say(f"{people.dropped:,} of {people.total:,} rows lack a value and were left out.")
 
 
 def one_sentence(command: Command) -> Command:

@@ -14,31 +14,9 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from evenscore.cli import options
 from evenscore.cli.errors import one_sentence, sentences
-from evenscore.cli.learning import (
-    Exclude,
-    Features,
-    IncludeGroup,
-    Model,
-    ModelName,
-    Seed,
-    made_scorer,
-    rows_to_learn_from,
-    say_dropped,
-)
-from evenscore.cli.options import (
-    Constraints,
-    DropMissing,
-    Groups,
-    Label,
-    PosLabel,
-    Quiet,
-    RocRates,
-    Table,
-    Weight,
-    asked_constraints,
-    check_outputs,
-)
+from evenscore.cli.learning import made_scorer, rows_to_learn_from
 
 if TYPE_CHECKING:
     from evenscore.inference import Estimate
@@ -46,30 +24,28 @@ if TYPE_CHECKING:
 
 __all__ = ["fit"]
 
-_COLOURS = {"beyond": "red", "within": "green", "unclear": "yellow", "undefined": "dim"}
-
 
 @one_sentence
 def fit(
-    table: Table,
-    label: Label,
-    group: Groups,
+    table: options.Table,
+    label: options.Label,
+    group: options.Groups,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model, a .skops file.")],
-    constraint: Constraints = None,
-    roc_rates: RocRates = None,
+    constraint: options.Constraints = None,
+    roc_rates: options.RocRates = None,
     tolerance: Annotated[float, typer.Option(help="The gap that may be left.")] = 0.02,
-    model: Model = ModelName.boosted,
-    features: Features = None,
-    exclude: Exclude = None,
-    include_group: IncludeGroup = False,
-    pos_label: PosLabel = None,
-    weight: Weight = None,
+    model: options.Model = options.ModelName.boosted,
+    features: options.Features = None,
+    exclude: options.Exclude = None,
+    include_group: options.IncludeGroup = False,
+    pos_label: options.PosLabel = None,
+    weight: options.Weight = None,
     test_fraction: Annotated[
         float, typer.Option(help="Share of the rows that the score is looked at on.")
     ] = 0.2,
-    seed: Seed = 0,
-    drop_missing: DropMissing = False,
-    quiet: Quiet = False,
+    seed: options.Seed = 0,
+    drop_missing: options.DropMissing = False,
+    quiet: options.Quiet = False,
 ) -> None:
     r"""Learn a score that ranks people well and evenly.
 
@@ -87,21 +63,19 @@ def fit(
     from evenscore import __version__
     from evenscore.models import TableModel, save_model
 
-    check_outputs(table, output)
-    asked = asked_constraints(constraint, roc_rates)
+    options.check_outputs(table, output)
+    asked = options.asked_constraints(constraint, roc_rates)
     scorer = made_scorer(model, asked, seed, tolerance=tolerance, verbose=not quiet)
     if not 0.0 <= test_fraction < 1.0:
         raise ValueError(f"--test-fraction must be at least 0 and below 1, not {test_fraction:g}.")
-    console, errors = Console(quiet=quiet), Console(stderr=True, quiet=quiet)
+    console = Console(quiet=quiet)
     start = time.perf_counter()
     with sentences(quiet=quiet):
-        with errors.status(f"Reading {table.name} …"):
-            rows = rows_to_learn_from(
-                table, label=label, groups=group, features=features, exclude=exclude,
-                include_groups=include_group, weight=weight, pos_label=pos_label,
-                drop_missing=drop_missing, model=model,
-            )  # fmt: skip
-        say_dropped(rows, quiet=quiet)
+        rows = rows_to_learn_from(
+            table, label=label, groups=group, features=features, exclude=exclude,
+            include_groups=include_group, weight=weight, pos_label=pos_label,
+            drop_missing=drop_missing, model=model, quiet=quiet,
+        )  # fmt: skip
         held = _held_out(rows, test_fraction, seed)
         _fit(scorer, rows, ~held)
     # A progress bar is of no use to whoever loads the model.
@@ -168,21 +142,23 @@ def _estimates(
 def _gap_table(auc: Estimate, gaps: list[Estimate], tolerance: float) -> RichTable:
     from evenscore.inference.estimate import percent
     from evenscore.results import verdict
+    from evenscore.results.numbers import interval, plain, reasons, signed
+    from evenscore.terminal import add_notes, verdict_text
 
     table = RichTable(
-        title=f"AUC {auc.value:.3f} ({auc.low:.3f} to {auc.high:.3f}); gaps: even is zero",
+        title=f"AUC {plain(auc.value)} ({interval(auc.low, auc.high)}); gaps: even is zero",
         title_justify="left",
     )
     for k, name in enumerate(("gap", "value", f"{percent(auc.confidence_level)} interval", "")):
         table.add_column(name, justify="right" if k in (1, 2) else "left")
     for gap in gaps:
         found = verdict(gap, tolerance)
-        told = {"unclear": "cannot tell"}.get(found, f"{found} {tolerance:g}")
-        interval = f"{gap.low:+.3f} to {gap.high:+.3f}"
+        told = {"unclear": "cannot tell", "undefined": found}.get(found, f"{found} {tolerance:g}")
         table.add_row(
-            Text(gap.title), f"{gap.value:+.3f}", interval, Text(told, style=_COLOURS[found])
+            Text(gap.title),
+            signed(gap.value),
+            interval(gap.low, gap.high, "signed"),
+            verdict_text(found, told),
         )
-    notes = list(dict.fromkeys(warning for gap in gaps for warning in gap.warnings))
-    if notes:
-        table.caption, table.caption_justify = Text("\n".join(notes)), "left"
+    add_notes(table, reasons([auc, *gaps]))
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,25 +12,41 @@ import typer
 
 from evenscore.catalogue import constraint_names
 from evenscore.constraints import RocConstraint
+from evenscore.files import target_file
 
 __all__ = [
     "Column",
     "Constraints",
     "DropMissing",
+    "Exclude",
+    "Features",
     "Groups",
     "Html",
+    "IncludeGroup",
     "Json",
     "Label",
+    "Model",
+    "ModelName",
     "PosLabel",
     "Quiet",
     "RocRates",
     "Score",
+    "Seed",
     "Table",
     "Weight",
     "asked_constraints",
     "check_outputs",
     "numbers",
 ]
+
+
+class ModelName(StrEnum):
+    """The scorers by their names on the command line."""
+
+    boosted = "boosted"
+    linear = "linear"
+    neural = "neural"
+
 
 Table = Annotated[Path, typer.Argument(help="A CSV or Parquet file.", metavar="FILE")]
 Label = Annotated[str, typer.Option("--label", help="The column of labels.")]
@@ -58,6 +75,18 @@ RocRates = Annotated[
     str | None,
     typer.Option("--roc-rates", help="Rates of a ROC constraint, as 0.125,0.25."),
 ]
+Model = Annotated[ModelName, typer.Option("--model", help="What kind of score to learn.")]
+Features = Annotated[
+    str | None,
+    typer.Option("--features", help="Columns to learn from, as a,b,c.", show_default="all others"),
+]
+Exclude = Annotated[
+    list[str] | None, typer.Option("--exclude", help="A column that is no feature, as an id.")
+]
+IncludeGroup = Annotated[
+    bool, typer.Option("--include-group", help="Let the columns of groups be features too.")
+]
+Seed = Annotated[int, typer.Option(help="Of everything random.")]
 
 
 def numbers(told: str | None, option: str) -> tuple[float, ...] | None:
@@ -88,16 +117,15 @@ def asked_constraints(named: list[str] | None, rates: str | None) -> list[str | 
 
 
 def check_outputs(source: Path, *targets: Path | None) -> None:
-    """Refuse to write over the input, to a folder, where writing is forbidden, or twice."""
+    """Refuse to write over the input, to a folder or device, where it is forbidden, or twice."""
     seen: set[Path] = {source.resolve()}
     for target in targets:
         if target is None:
             continue
-        if target.is_dir():
-            raise ValueError(f"{target} is a folder: name a file to write.")
-        folder = next(parent for parent in target.resolve().parents if parent.exists())
+        real = target_file(target)
+        folder = next(parent for parent in real.parents if parent.exists())
         if not folder.is_dir() or not os.access(folder, os.W_OK):
             raise ValueError(f"{target} cannot be written: {folder} does not allow it.")
-        if target.resolve() in seen:
+        if real in seen:
             raise ValueError(f"{target} would be written over: name another file.")
-        seen.add(target.resolve())
+        seen.add(real)

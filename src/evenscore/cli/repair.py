@@ -11,21 +11,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from evenscore.cli.errors import one_sentence, say, sentences
-from evenscore.cli.options import (
-    Constraints,
-    DropMissing,
-    Groups,
-    Label,
-    PosLabel,
-    Quiet,
-    RocRates,
-    Score,
-    Table,
-    Weight,
-    asked_constraints,
-    check_outputs,
-)
+from evenscore.cli import options
+from evenscore.cli.errors import one_sentence, say_dropped, sentences
 
 if TYPE_CHECKING:
     from evenscore.repairs import Repair
@@ -38,22 +25,22 @@ SCORE_COLUMN = "score_column"
 
 @one_sentence
 def repair(
-    table: Table,
-    label: Label,
-    score: Score,
-    group: Groups,
+    table: options.Table,
+    label: options.Label,
+    score: options.Score,
+    group: options.Groups,
     output: Annotated[Path, typer.Option("--output", "-o", help="The maps, a .json file.")],
-    constraint: Constraints = None,
-    roc_rates: RocRates = None,
+    constraint: options.Constraints = None,
+    roc_rates: options.RocRates = None,
     tolerance: Annotated[
         float | None,
         typer.Option(help="The gap that may be left.", show_default="as little as can be"),
     ] = None,
-    pos_label: PosLabel = None,
-    weight: Weight = None,
+    pos_label: options.PosLabel = None,
+    weight: options.Weight = None,
     soften: Annotated[float, typer.Option(help="Trust labels of small cells less.")] = 0.0,
-    drop_missing: DropMissing = False,
-    quiet: Quiet = False,
+    drop_missing: options.DropMissing = False,
+    quiet: options.Quiet = False,
 ) -> None:
     r"""Find one increasing map a group after which a given score is fair.
 
@@ -72,10 +59,10 @@ def repair(
     from evenscore.repairs import repair as repair_arrays
     from evenscore.tables import read_scores
 
-    check_outputs(table, output)
-    asked = asked_constraints(constraint, roc_rates)
+    options.check_outputs(table, output)
+    asked = options.asked_constraints(constraint, roc_rates)
     errors = Console(stderr=True, quiet=quiet)
-    options: dict[str, Any] = {"constraints": asked} if asked else {}
+    more: dict[str, Any] = {"constraints": asked} if asked else {}
     with sentences(quiet=quiet):
         with errors.status(f"Reading {table.name} …"):
             rows = read_scores(
@@ -83,8 +70,7 @@ def repair(
                 drop_missing=drop_missing,
             )  # fmt: skip
         people = rows.people
-        if people.dropped and not quiet:
-            say(f"{people.dropped:,} of {people.total:,} rows lack a value and were left out.")
+        say_dropped(people, quiet=quiet)
         with errors.status("Finding the maps …"):
             found = repair_arrays(
                 people.positive,
@@ -94,7 +80,7 @@ def repair(
                 group_order=people.crossed[1],
                 tolerance=tolerance,
                 soften=soften,
-                **options,
+                **more,
             )
     content = {**found.to_dict(), SCORE_COLUMN: score}
     write_atomically(output, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
@@ -104,6 +90,9 @@ def repair(
 
 
 def _gaps(found: Repair) -> RichTable:
+    from evenscore.results.numbers import interval, reasons, signed
+    from evenscore.terminal import add_notes
+
     table = RichTable(title="Gaps before and after the repair: even is zero", title_justify="left")
     for k, name in enumerate(("gap", "before", "95% interval", "after", "95% interval")):
         table.add_column(name, justify="left" if k == 0 else "right")
@@ -112,9 +101,8 @@ def _gaps(found: Repair) -> RichTable:
         cells = [
             told
             for gap in (before, after)
-            for told in (f"{gap.value:+.3f}", f"{gap.low:+.3f} to {gap.high:+.3f}")
+            for told in (signed(gap.value), interval(gap.low, gap.high, "signed"))
         ]
         table.add_row(Text(before.title), *cells)
-    if found.conflicts:
-        table.caption, table.caption_justify = Text("\n".join(found.conflicts)), "left"
+    add_notes(table, [*found.conflicts, *reasons([*gaps["before"], *gaps["after"]])])
     return table

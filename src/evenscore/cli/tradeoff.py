@@ -7,38 +7,14 @@ import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from evenscore.cli import options
 from evenscore.cli.errors import one_sentence, sentences
-from evenscore.cli.learning import (
-    Exclude,
-    Features,
-    IncludeGroup,
-    Model,
-    ModelName,
-    Seed,
-    made_scorer,
-    rows_to_learn_from,
-    say_dropped,
-)
-from evenscore.cli.options import (
-    Constraints,
-    DropMissing,
-    Groups,
-    Html,
-    Json,
-    Label,
-    PosLabel,
-    Quiet,
-    RocRates,
-    Table,
-    Weight,
-    asked_constraints,
-    check_outputs,
-    numbers,
-)
+from evenscore.cli.learning import made_scorer, rows_to_learn_from
 
 if TYPE_CHECKING:
     from evenscore.tradeoff import TradeoffPath
@@ -50,31 +26,32 @@ FORMAT, VERSION = "evenscore.tradeoff", 1
 
 @one_sentence
 def tradeoff(
-    table: Table,
-    label: Label,
-    group: Groups,
-    constraint: Constraints = None,
-    roc_rates: RocRates = None,
+    table: options.Table,
+    label: options.Label,
+    group: options.Groups,
+    constraint: options.Constraints = None,
+    roc_rates: options.RocRates = None,
     tolerances: Annotated[
         str | None,
         typer.Option(help="Gaps that may be left, as 0.1,0.02.", show_default="0.2 to 0.005"),
     ] = None,
     tolerance: Annotated[
-        float | None, typer.Option(help="Mark the best point that meets this tolerance.")
+        float | None,
+        typer.Option(help="Mark the best point that the data do not contradict at this tolerance."),
     ] = None,
-    model: Model = ModelName.boosted,
-    features: Features = None,
-    exclude: Exclude = None,
-    include_group: IncludeGroup = False,
-    pos_label: PosLabel = None,
-    weight: Weight = None,
+    model: options.Model = options.ModelName.boosted,
+    features: options.Features = None,
+    exclude: options.Exclude = None,
+    include_group: options.IncludeGroup = False,
+    pos_label: options.PosLabel = None,
+    weight: options.Weight = None,
     folds: Annotated[int, typer.Option(help="Of the cross-validation.")] = 5,
     jobs: Annotated[int, typer.Option(help="Fits at a time.")] = 1,
-    seed: Seed = 0,
-    html: Html = None,
-    json: Json = None,
-    drop_missing: DropMissing = False,
-    quiet: Quiet = False,
+    seed: options.Seed = 0,
+    html: options.Html = None,
+    json: options.Json = None,
+    drop_missing: options.DropMissing = False,
+    quiet: options.Quiet = False,
 ) -> None:
     r"""Show what fairness costs: AUC against the worst gap, by tolerance.
 
@@ -92,17 +69,15 @@ def tradeoff(
     from evenscore.files import write_atomically
     from evenscore.tradeoff import tradeoff_path
 
-    check_outputs(table, html, json)
-    at = numbers(tolerances, "--tolerances")
-    scorer = made_scorer(model, asked_constraints(constraint, roc_rates), seed)
+    options.check_outputs(table, html, json)
+    at = options.numbers(tolerances, "--tolerances")
+    scorer = made_scorer(model, options.asked_constraints(constraint, roc_rates), seed)
     with sentences(quiet=quiet):
-        with Console(stderr=True, quiet=quiet).status(f"Reading {table.name} …"):
-            rows = rows_to_learn_from(
-                table, label=label, groups=group, features=features, exclude=exclude,
-                include_groups=include_group, weight=weight, pos_label=pos_label,
-                drop_missing=drop_missing, model=model,
-            )  # fmt: skip
-        say_dropped(rows, quiet=quiet)
+        rows = rows_to_learn_from(
+            table, label=label, groups=group, features=features, exclude=exclude,
+            include_groups=include_group, weight=weight, pos_label=pos_label,
+            drop_missing=drop_missing, model=model, quiet=quiet,
+        )  # fmt: skip
         path = tradeoff_path(
             scorer, rows.X, rows.people.positive, sensitive_features=rows.people.columns(),
             tolerances=at, sample_weight=rows.people.weight, cv=folds, random_state=seed,
@@ -131,9 +106,13 @@ def tradeoff(
 
 
 def _points(path: TradeoffPath, title: str, chosen: int | None) -> RichTable:
-    table = RichTable(title=Text(title), title_justify="left")
+    from evenscore.results.numbers import interval
+    from evenscore.results.numbers import plain as told
+
+    table = RichTable(title=Text(title), title_justify="left", box=SIMPLE_HEAD)
     for k, name in enumerate(("point", "AUC", "95% interval", "worst gap", "95% interval", "")):
-        table.add_column(name, justify="right" if k in (1, 2, 3, 4) else "left")
+        number = k in (1, 2, 3, 4)
+        table.add_column(name, justify="right" if number else "left", no_wrap=k < 5)
     for k, point in enumerate(path.points):
         low, high = point.worst_interval
         notes = [
@@ -143,10 +122,10 @@ def _points(path: TradeoffPath, title: str, chosen: int | None) -> RichTable:
         ]
         table.add_row(
             str(point),
-            f"{point.auc.value:.3f}",
-            f"{point.auc.low:.3f} to {point.auc.high:.3f}",
-            f"{point.worst_gap:.3f}",
-            f"{low:.3f} to {high:.3f}",
+            told(point.auc.value),
+            interval(point.auc.low, point.auc.high),
+            told(point.worst_gap),
+            interval(low, high),
             ", ".join(notes),
         )
     return table

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenscore import __version__
 from evenscore.inference.estimate import percent
+from evenscore.results.numbers import interval, plain
 
 if TYPE_CHECKING:
     from evenscore.tradeoff import TradeoffPath
@@ -51,10 +52,10 @@ Points of the Pareto front are beaten by no other in both respects.</p>
 {% for point in points %}
 <tr{% if loop.index0 == chosen %} class="chosen"{% endif %}>
 <td class="text">{{ point }}</td>
-<td>{{ "%.3f"|format(point.auc.value) }}</td>
-<td>{{ "%.3f to %.3f"|format(point.auc.low, point.auc.high) }}</td>
-<td>{{ "%.3f"|format(point.worst_gap) }}</td>
-<td>{{ "%.3f to %.3f"|format(*point.worst_interval) }}</td>
+<td>{{ point.auc.value|plain }}</td>
+<td>{{ interval(point.auc.low, point.auc.high) }}</td>
+<td>{{ point.worst_gap|plain }}</td>
+<td>{{ interval(*point.worst_interval) }}</td>
 <td class="text">{{ point.worst.title }}</td>
 <td class="text">{{ notes[loop.index0] }}</td>
 </tr>
@@ -90,6 +91,8 @@ def tradeoff_page(
         for k, point in enumerate(path.points)
     ]
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["plain"] = plain
+    environment.globals["interval"] = interval
     return environment.from_string(_PAGE).render(
         title=title,
         scorer=type(path.scorer).__name__,

@@ -2,7 +2,9 @@
 
 Two things are uncertain: where the cut lies that selects a share a of the reference (e₀ of rate),
 and which share of the target is above it (e₁). All bands here combine the two on the curve itself,
-without estimating densities, so that they hold with ties:
+without estimating densities, so that they hold with ties. A curve `with_ties_split` has the same
+bands: the laws of its scores, ties broken at random, are as near to those seen as the score's own
+(between two levels both are linear), and its shares vary less than binomial ones.
 
 - pointwise: the binomial range of the cut and Wilson's interval of the share, so that
   z₀² + z₁² = z²;
@@ -167,13 +169,14 @@ def _calibrated(
     wanted = 1.0 - (1.0 - level) / (3.0 if tied else 1.0) / (2.0 if weighted else 1.0)
     one, two = (s.homogeneous() for s in _coarsened(curve.reference, curve.target))
     rng = np.random.default_rng(random_state)
-    centre = RocCurve(one, two).evaluate(rates)
+    centre = RocCurve(one, two, ties_split=curve.ties_split).evaluate(rates)
     e0, e1 = (1.0 / np.sqrt(s.effective_size) for s in (curve.reference, curve.target))
     batch = max(1, _BATCH // (len(one) + len(two) + len(rates)))
     smallest = []
     for start in range(0, n_resamples, batch):
         size = min(batch, n_resamples - start)
-        replicates = RocReplicates(one, two, redraw(one, size, rng), redraw(two, size, rng))
+        drawn = redraw(one, size, rng), redraw(two, size, rng)
+        replicates = RocReplicates(one, two, *drawn, curve.ties_split)
         lowest, highest = np.zeros((size, 1)), np.full((size, 1), dkw_constant(1.0 - level))
         for _ in range(9):
             k = (lowest + highest) / 2.0
@@ -208,7 +211,7 @@ def _coarsened(*samples: Distribution) -> list[Distribution]:
 def pointwise_band(curve: RocCurve, rates: Floats, z: float | Floats) -> tuple[Floats, Floats]:
     """Ends of the pointwise intervals of the curve at z standard errors (one z, or one a rate)."""
     n0, n1 = curve.reference.effective_size, curve.target.effective_size
-    if curve.reference.is_tied:
+    if curve.reference.is_tied and not curve.ties_split:
         # Ties: the curve has jumps, and the cut may lie on either side of one. All splits
         # z² = z₀² + z₁² between the two sources are tried, and the widest counts.
         z0, z1 = z * np.sin(_ANGLES), z * np.cos(_ANGLES)

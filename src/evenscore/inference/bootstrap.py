@@ -233,11 +233,13 @@ class RocReplicates:
     target: Distribution
     reference_weights: Floats
     target_weights: Floats
+    ties_split: bool = False
 
     def evaluate(self, rates: Floats) -> Floats:
         """ROC(rates) by Definition 1 in every replicate, shape (replicates, rates).
 
-        `rates` are the same for all replicates, or one row for each.
+        `rates` are the same for all replicates, or one row for each. If `ties_split`, ties are
+        broken at random: `RocCurve.interpolate` instead.
         """
         rates = np.atleast_2d(check_rates(rates))
         size, rows = self.reference_weights.shape
@@ -251,8 +253,35 @@ class RocReplicates:
         kept = 1.0 - np.take_along_axis(other, self._after[index], axis=1) / np.where(
             other[:, -1:] > 0, other[:, -1:], np.nan
         )
+        if self.ties_split and np.any(self._ties[2] < self._after):
+            kept = kept + self._rise(index, rates)
         kept = np.where(need <= 0.0, 1.0, kept)
         return np.where(below > 0, kept, np.nan)
+
+    def _rise(self, index: NDArray[np.intp], rates: Floats) -> Floats:
+        """The share of the target tied with the cut that is selected as well."""
+        (first, last, before), below, other = self._ties, self._reference_below, self._other
+        take = np.take_along_axis
+        with np.errstate(invalid="ignore", divide="ignore"):
+            up_to, under = take(below, last[index], axis=1), take(below, first[index], axis=1)
+            part = (rates * below[:, -1:] - (below[:, -1:] - up_to)) / (up_to - under)
+            tied = take(other, self._after[index], axis=1) - take(other, before[index], axis=1)
+            rise = np.clip(np.nan_to_num(part), 0.0, 1.0) * tied / other[:, -1:]
+        return np.asarray(np.nan_to_num(rise))
+
+    @cached_property
+    def _ties(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        """Where each value of the reference starts and ends there, and starts in the target."""
+        values = self.reference.values
+        return (
+            np.searchsorted(values, values, side="left"),
+            np.searchsorted(values, values, side="right"),
+            np.searchsorted(self.target.values, values, side="left"),
+        )
+
+    @cached_property
+    def _reference_below(self) -> Floats:
+        return _cumulative(self.reference_weights)
 
     @property
     def _shift(self) -> Floats:
@@ -265,7 +294,7 @@ class RocReplicates:
 
     @cached_property
     def _shares(self) -> Floats:
-        below = _cumulative(self.reference_weights)
+        below = self._reference_below
         with np.errstate(invalid="ignore"):
             share = below[:, 1:] / below[:, -1:]
         return np.asarray((np.nan_to_num(share, nan=1.0) + self._shift).reshape(-1))

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenscore.distributions import Distribution
-from evenscore.inference.cuts import Shares, effective
-from evenscore.inference.estimate import check_count, check_level, normal_quantile
+from evenscore.inference.cuts import Shares
+from evenscore.inference.estimate import check_count, check_level, normal_quantile, share_size
 from evenscore.labels import label_text
 from evenscore.scores import GroupedScores, check_scores
 
@@ -82,9 +82,8 @@ def calibration_by_group(
     weight, square, total = by_cell.reshape(3, len(ends), 2, scores.n_groups)
     everybody = weight.sum(axis=1)
     z = normal_quantile(0.5 + level / 2.0)
-    positives = Shares.of(
-        _ratio(weight[:, 1], everybody), effective(everybody, square.sum(axis=1)), z
-    )
+    share = _ratio(weight[:, 1], everybody)
+    positives = Shares.of(share, share_size(share, everybody, square[:, 1], square[:, 0]), z)
     mean = _ratio(total.sum(axis=1), everybody)
     probabilities = bool(lowest >= 0.0 and highest <= 1.0)
     expected = mean if probabilities else np.full_like(mean, np.nan)

@@ -24,9 +24,10 @@ from evenscore.scores import (
     class_names,
 )
 
-__all__ = ["Certificate", "certify"]
+__all__ = ["Certificate", "Lacking", "certify"]
 
 Floats = NDArray[np.float64]
+Lacking = Literal["", "data", "evenness"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,9 @@ class Certificate:
     a in [low, high], all classes and all pairs of groups asked for at once. `thresholds` gives, for
     each class and pair, scores (from, to) between which every cut of the first group has a rate in
     [low, high], covered by the same statement; NaN if the interval is too short for that. `reach`
-    is the smallest tolerance that could have been certified somewhere, and `needed` about the
+    is the smallest tolerance that could have been certified somewhere, `lacking` whether it was
+    "data" that was missing (not even a score without gaps would have been certified) or
+    "evenness" (the gaps seen are too large), and `needed` about the
     observations per cell with which a score without any gap is certified at most rates (by DKW).
     """
 
@@ -54,6 +57,7 @@ class Certificate:
     sizes: dict[str, float]
     words: str
     warnings: tuple[str, ...] = ()
+    lacking: Lacking = ""
 
     def __str__(self) -> str:
         return self.words
@@ -70,6 +74,7 @@ def certify(
     n_rates: int | None = None,
     n_resamples: int = 500,
     random_state: RandomState = 0,
+    split_ties: bool = False,
 ) -> Certificate:
     """Look for the largest interval of rates, within `interval`, on which the score is fair.
 
@@ -81,6 +86,9 @@ def certify(
     The band is computed at `n_rates` rates (2,001 and 401 by default). Between two of them, a ROC
     curve being increasing, ROC(a) − a lies between low(a_k) − a_{k+1} and high(a_{k+1}) − a_k, and
     that is what must stay within the tolerance: the certificate speaks of all rates, not of a grid.
+    With `split_ties` it speaks of the score whose ties are broken at random (see
+    `roc_gap_estimates`), and of every cut of the score itself at the share of the first group that
+    the cut selects.
 
     >>> y, groups = [0, 1] * 20_000, ["a"] * 20_000 + ["b"] * 20_000
     >>> score = list(range(20_000)) * 2
@@ -107,6 +115,8 @@ def certify(
     curves = {}
     for name, i, j in cases:
         curve = inter_group_curve(scores, name, i, j)
+        if split_ties:
+            curve = curve.with_ties_split()
         sizes = curve.reference.effective_size, curve.target.effective_size
         kind = method
         if method == "simultaneous" and min(sizes) < SMALL_CELL:
@@ -142,12 +152,16 @@ def certify(
     used = {scores.cell_name(c): float(effective[c]) for c in cells}
     smallest = min(used, key=lambda cell: used[cell])
     reach = float(worst.min())
+    lacking: Lacking = ""
+    if not certified:
+        # Gaps that are large for certain would not be certified with any number of people.
+        lacking = "data" if width > tolerance and largest - width <= tolerance else "evenness"
     if certified:
         words = (
             f"Certified with {percent(level)} confidence: at all rates from {low:.4g} to "
             f"{high:.4g} the gaps are within {tolerance:g}."
         )
-    elif width > tolerance:
+    elif lacking == "data":
         words = (
             f"Not certified: with {used[smallest]:,.0f} {smallest}, gaps below {width:.3f} cannot "
             f"be told from zero, and not even a score without gaps would be certified within "
@@ -155,9 +169,9 @@ def certify(
         )
     else:
         words = (
-            f"Not certified: the gaps are too large; the smallest tolerance that holds anywhere is "
-            f"{reach:.3f}, at a rate of {rates[int(np.argmin(worst))]:.3g}, and the largest gap "
-            f"seen is {largest:.3f}."
+            f"Not certified: the gaps seen are too large, up to {largest:.3f}; the smallest "
+            f"tolerance that holds anywhere is {reach:.3f}, at a rate of "
+            f"{rates[int(np.argmin(worst))]:.3g}."
         )
     thresholds = {}
     if certified:
@@ -181,6 +195,7 @@ def certify(
         used,
         words,
         tuple(warnings),
+        lacking,
     )
 
 

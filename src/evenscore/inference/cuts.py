@@ -1,7 +1,8 @@
 """What a cut does to each group, with intervals: rates, precision and the ratio of selection rates.
 
 The threshold is taken as given. A rate is a share, and its interval is Wilson's; with weights, the
-effective size of those it is a share of takes the place of their number.
+effective size p(1 − p)/V of the share, V its variance, takes the place of a number of people: see
+`share_size`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenscore.inference.estimate import check_level, normal_quantile, wilson
+from evenscore.inference.estimate import (
+    check_level,
+    normal_quantile,
+    percent,
+    share_size,
+    wilson,
+)
 from evenscore.labels import label_text
 from evenscore.scores import GroupedScores
 from evenscore.thresholds import GroupRates, rates_at
@@ -49,8 +56,11 @@ class ImpactRatio:
     """The lowest of the groups' selection rates over the highest, at each threshold.
 
     The interval is made of Wilson's intervals of the two rates (the method of variance estimates
-    recovery for a ratio). It takes the two groups as given, although they were picked as the
-    extreme ones. `notes` says in words what the ratio is, beside four fifths.
+    recovery for a ratio). The two groups were picked as the extreme ones of K: its error
+    probability is divided by the number of pairs, K(K − 1)/2, so that it holds for every pair at
+    once. `notes` says in words what the ratio is, and whether it is below four fifths: "below" if
+    its whole interval is, "not below" if the intervals of no pair of groups reach below, and
+    otherwise that it cannot be told.
     """
 
     value: Floats
@@ -103,13 +113,20 @@ def cut_table(
     level = check_level(confidence_level)
     z = normal_quantile(0.5 + level / 2.0)
     rates = rates_at(scores, thresholds)
-    weights, squares = scores.cell_weights, scores.cell_squares
-    cells = effective(weights, squares)
-    groups = effective(weights.sum(axis=0), squares.sum(axis=0))
+    weights = scores.cell_weights
+    above = squares_above(scores, rates)
+    below = np.maximum(scores.cell_squares - above, 0.0)
     chosen = rates.selected.sum(axis=1)
     total = weights.sum()
     names = tuple(label_text(group) for group in scores.groups)
-    selection = Shares.of(rates.selection_rate, np.broadcast_to(groups, chosen.shape), z)
+
+    sizes = share_size(
+        rates.selection_rate, weights.sum(axis=0), above.sum(axis=1), below.sum(axis=1)
+    )
+
+    def shares(value: Floats, whole: Floats, inside: Floats, outside: Floats) -> Shares:
+        return Shares.of(value, share_size(value, whole, inside, outside), z)
+
     return CutTable(
         rates.thresholds,
         ("",) * len(rates.thresholds) if labels is None else labels,
@@ -117,61 +134,63 @@ def cut_table(
         level,
         chosen,
         chosen.sum(axis=1) / total if total > 0 else np.full(len(chosen), np.nan),
-        selection,
-        Shares.of(rates.fpr, np.broadcast_to(cells[0], chosen.shape), z),
-        Shares.of(rates.fnr, np.broadcast_to(cells[1], chosen.shape), z),
-        Shares.of(rates.precision, effective(chosen, _squares_above(scores, rates)), z),
-        _impact_ratio(selection, names),
+        Shares.of(rates.selection_rate, sizes, z),
+        shares(rates.fpr, weights[0], above[:, 0], below[:, 0]),
+        shares(rates.fnr, weights[1], below[:, 1], above[:, 1]),
+        shares(rates.precision, chosen, above[:, 1], above[:, 0]),
+        _impact_ratio(rates.selection_rate, sizes, names, level),
     )
 
 
-def effective(weight: Floats, square: Floats) -> Floats:
-    """(Σw)²/Σw², 0 where there is nobody."""
-    sizes = np.zeros_like(np.asarray(weight, dtype=np.float64))
-    np.divide(np.square(weight), square, out=sizes, where=np.asarray(square) > 0)
-    return sizes
-
-
-def _squares_above(scores: GroupedScores, rates: GroupRates) -> Floats:
-    """Sum of the squared weights of those selected, by threshold and group."""
-    chosen: Floats = rates.selected.sum(axis=1)
+def squares_above(scores: GroupedScores, rates: GroupRates) -> Floats:
+    """Sum of the squared weights of those selected, shape (thresholds, classes, groups)."""
     if scores.weight is scores.weight_squared or np.array_equal(
         scores.weight, scores.weight_squared
     ):
-        return chosen
+        return rates.selected
     order = np.argsort(rates.thresholds, kind="stable")
     starts = np.searchsorted(scores.score, rates.thresholds[order], side="right").tolist()
     above = np.zeros(scores.n_cells)
-    found: Floats = np.zeros_like(chosen)
+    found: Floats = np.zeros_like(rates.selected)
     stop = len(scores)
     for position, start in zip(order[::-1].tolist(), reversed(starts), strict=True):
         rows = slice(start, stop)
         above += np.bincount(
             scores.cell[rows], weights=scores.weight_squared[rows], minlength=scores.n_cells
         )
-        found[position] = above.reshape(2, -1).sum(axis=0)
+        found[position] = above.reshape(2, -1)
         stop = start
     return found
 
 
-def _impact_ratio(selection: Shares, groups: tuple[str, ...]) -> ImpactRatio:
-    n = len(selection.value)
+def _impact_ratio(
+    rates: Floats, sizes: Floats, groups: tuple[str, ...], level: float
+) -> ImpactRatio:
+    n, pairs = len(rates), max(1, len(groups) * (len(groups) - 1) // 2)
+    shares = Shares.of(rates, sizes, normal_quantile(1.0 - (1.0 - level) / (2.0 * pairs)))
     values, low, high = (np.full(n, np.nan) for _ in range(3))
     lowest, highest, notes = [], [], []
-    for t, rates in enumerate(selection.value):
-        known = np.flatnonzero(~np.isnan(rates))
+    for t in range(n):
+        known = np.flatnonzero(~np.isnan(rates[t]))
+        least = most = -1
         if len(known) < 2:
-            least = most = -1
             notes.append("a ratio of selection rates needs two groups")
         else:
-            least, most = known[np.argmin(rates[known])], known[np.argmax(rates[known])]
-            if rates[most] > 0:
-                p, q = (
-                    (rates[k], selection.low[t, k], selection.high[t, k]) for k in (least, most)
-                )
-                values[t] = rates[least] / rates[most]
-                low[t], high[t] = ratio_limits(p, q)
-                notes.append(_note(float(values[t]), groups[least], groups[most]))
+            own = rates[t, known]
+            least, most = int(known[np.argmin(own)]), int(known[np.argmax(own)])
+            if rates[t, most] > 0:
+                ends = shares.low[t], shares.high[t]
+                parts = [(rates[t, k], ends[0][k], ends[1][k]) for k in (least, most)]
+                values[t] = rates[t, least] / rates[t, most]
+                low[t], high[t] = ratio_limits(*parts)
+                side = "below" if high[t] < FOUR_FIFTHS else "cannot tell"
+                if low[t] >= FOUR_FIFTHS and _none_below(own, *(e[known] for e in ends)):
+                    side = "not below"
+                interval = f"{percent(level)} interval {low[t]:.2f} to {high[t]:.2f}"
+                if pairs > 1:
+                    interval += f" over all {pairs:,} pairs"
+                names = groups[least], groups[most]
+                notes.append(_note(float(values[t]), *names, interval, side))
             else:
                 notes.append("nobody is selected: there is no ratio")
         lowest.append(groups[least] if least >= 0 else "")
@@ -179,11 +198,26 @@ def _impact_ratio(selection: Shares, groups: tuple[str, ...]) -> ImpactRatio:
     return ImpactRatio(values, low, high, tuple(lowest), tuple(highest), tuple(notes))
 
 
-def _note(ratio: float, lowest: str, highest: str) -> str:
+def _none_below(value: Floats, low: Floats, high: Floats) -> bool:
+    """Whether the interval of the ratio of every two groups lies at four fifths or above."""
+    sides = [*zip(value.tolist(), low.tolist(), high.tolist(), strict=True)]
+    return all(
+        ratio_limits(one, two)[0] >= FOUR_FIFTHS
+        for i, one in enumerate(sides)
+        for j, two in enumerate(sides)
+        if i != j
+    )
+
+
+def _note(ratio: float, lowest: str, highest: str, interval: str, side: str) -> str:
     if ratio == 1.0:
-        return "all groups are selected at the same rate"
-    side = "below" if ratio < FOUR_FIFTHS else "not below"
-    return f"{lowest} is selected {ratio:.2f} times as often as {highest}, {side} four fifths"
+        return f"all groups are selected at the same rate ({interval})"
+    told = {
+        "below": "below four fifths",
+        "not below": "not below four fifths",
+        "cannot tell": "which cannot be told to be below four fifths or not",
+    }[side]
+    return f"{lowest} is selected {ratio:.2f} times as often as {highest} ({interval}), {told}"
 
 
 def ratio_limits(

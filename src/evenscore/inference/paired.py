@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from evenscore.columns import to_numbers
 from evenscore.constraints import AucConstraint, Gap, as_constraints
 from evenscore.inference.estimate import Estimate, check_level, t_quantile, t_test
+from evenscore.inference.magnitudes import Paired
 from evenscore.inference.moments import (
     Sampling,
     cell_freedom,
@@ -26,7 +27,7 @@ from evenscore.inference.variance import small_cells
 from evenscore.labels import label_text
 from evenscore.scores import GroupedScores, decode
 
-__all__ = ["paired_differences"]
+__all__ = ["paired_differences", "paired_estimates"]
 
 Floats = NDArray[np.float64]
 
@@ -56,6 +57,35 @@ def paired_differences(
     >>> auc.value, auc.standard_error
     (0.0, 0.0)
     """
+    found = paired_estimates(
+        y_true,
+        y_score,
+        other_score,
+        sensitive_features=sensitive_features,
+        constraints=constraints,
+        pos_label=pos_label,
+        sample_weight=sample_weight,
+        group_order=group_order,
+        confidence_level=confidence_level,
+        sampling=sampling,
+    )
+    return [paired.difference for paired in found]
+
+
+def paired_estimates(
+    y_true: Any,
+    y_score: Any,
+    other_score: Any,
+    *,
+    sensitive_features: Any,
+    constraints: str | AucConstraint | Iterable[str | AucConstraint] = (),
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    group_order: Sequence[Hashable] | None = None,
+    confidence_level: float = 0.95,
+    sampling: Sampling = "observations",
+) -> list[Paired]:
+    """What `paired_differences` gives, and the totals of the two values beside."""
     level = check_level(confidence_level)
     check_sampling(sampling)
     positive, codes, groups = decode(
@@ -87,10 +117,14 @@ def paired_differences(
         values.append(gaps)
         influences.append(_influences(score, cell, scores, np.concatenate(forms)))
     weight = np.ones(len(cell)) if sample_weight is None else to_numbers(sample_weight, "weight")
-    by_cell = _variance_by_cell(influences[0] - influences[1], weight, cell, scores)
+    one, two = influences
+    minus, plus = (_variance_by_cell(g, weight, cell, scores) for g in (one - two, one + two))
     return [
-        _estimate(gap, other, row, scores, groups, level)
-        for gap, other, row in zip(values[0], values[1], by_cell, strict=True)
+        Paired(
+            _estimate(gap, other, gap.value - other.value, row, scores, groups, level),
+            _estimate(gap, other, gap.value + other.value, sum_row, scores, groups, level),
+        )
+        for gap, other, row, sum_row in zip(*values, minus, plus, strict=True)
     ]
 
 
@@ -127,6 +161,7 @@ def _variance_by_cell(
 def _estimate(
     gap: Gap,
     other: Gap,
+    value: float,
     by_cell: Floats,
     scores: GroupedScores,
     groups: Sequence[Hashable],
@@ -138,7 +173,6 @@ def _estimate(
     freedoms = cell_freedom(sizes, scores.cell_counts.reshape(-1))
     variance, freedom = satterthwaite(by_cell, freedoms)
     error = float(np.sqrt(variance))
-    value = gap.value - other.value
     half = t_quantile(0.5 + level / 2.0, freedom) * error
     first, second = (label_text(groups[int(g)]) if g else "" for g in (gap.first, gap.second))
     return Estimate(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from evenscore.constraints import RocConstraint
 from evenscore.curves import RocCurve
 from evenscore.inference.bands import pointwise_band, roc_band
+from evenscore.inference.cuts import squares_above
 from evenscore.inference.estimate import (
     SMALL_CELL,
     Estimate,
@@ -19,6 +20,7 @@ from evenscore.inference.estimate import (
     holm,
     invert,
     normal_quantile,
+    share_size,
     wilson,
 )
 from evenscore.labels import label_text
@@ -30,15 +32,16 @@ __all__ = ["rate_difference_estimates", "roc_gap_estimates"]
 
 Floats = NDArray[np.float64]
 
+_IN_A_TIE = 0.005  # a cut that selects so much less than its rate is said to fall in a tie
 _FEW_BEYOND = 20  # observations; measured in benchmarks/coverage.py
 
-# The classes among which a rate is a share.
-_CLASSES_OF: dict[RateName, slice] = {
-    "fpr": slice(0, 1),
-    "tpr": slice(1, 2),
-    "fnr": slice(1, 2),
-    "selection_rate": slice(0, 2),
-    "error_rate": slice(0, 2),
+# Whether the rate counts those selected (1) or rejected (0), in each class of which it is a share.
+_COUNTED: dict[RateName, dict[int, int]] = {
+    "fpr": {0: 1},
+    "tpr": {1: 1},
+    "fnr": {1: 0},
+    "selection_rate": {0: 1, 1: 1},
+    "error_rate": {0: 1, 1: 0},
 }
 
 
@@ -48,6 +51,7 @@ def roc_gap_estimates(
     *,
     confidence_level: float = 0.95,
     pairs: Iterable[tuple[int, int]] | None = None,
+    split_ties: bool = False,
 ) -> list[Estimate]:
     """Every gap of a ROC constraint with its pointwise interval; the cut is estimated too.
 
@@ -59,6 +63,13 @@ def roc_gap_estimates(
     Intervals cover too much, up to always, where scores are tied or few of the first group lie
     beyond the cut: shares are multiples of 1/n and a binomial range cannot be cut finer. The
     estimate then carries a warning.
+
+    With ties no cut need select the share a of the first group, and ROC(a) − a, which compares with
+    a, is then no comparison of the groups: it is −a for two groups of one law if the cut selects
+    nobody. With `split_ties` the gap is that of the score whose ties are broken at random, the same
+    in both groups: the share of the second group above the cut and the part of those tied with it
+    that makes up a in the first. It is zero for groups of one law, and equal to the definition's
+    where the cut falls in no tie. The words say what the cut itself selects.
     """
     check_scores(scores)
     if not isinstance(constraint, RocConstraint):
@@ -71,12 +82,16 @@ def roc_gap_estimates(
     for on in class_names(constraint.on):
         for first, second in compared:
             curve = inter_group_curve(scores, on, first, second)
+            if split_ties:
+                curve = curve.with_ties_split()
             band = roc_band(curve, rates, kind="pointwise", confidence_level=level).gap()
             p_values = band.low  # NaN, if a sample is empty
             if not np.isnan(band.low).any():
                 p_values = invert(partial(_around_zero, curve, rates), len(rates))
             for k in range(len(rates)):
                 estimate = Estimate.of_gap(next(gaps), method="Wilson, both shares")
+                if split_ties and not np.isnan(band.value[k]):
+                    estimate = _split(estimate, curve, float(band.value[k]))
                 found.append(
                     replace(
                         estimate,
@@ -92,10 +107,35 @@ def roc_gap_estimates(
     return holm(found)
 
 
+def _split(estimate: Estimate, curve: RocCurve, value: float) -> Estimate:
+    """The gap with its ties split; its words say what the cut itself selects."""
+    rate, on = estimate.rate or 0.0, estimate.on
+    one, two = estimate.first, estimate.second
+    cut = curve.reference.threshold(rate)
+    attained, selected = float(curve.reference.survival(cut)), float(curve.target.survival(cut))
+    told = (
+        f"the cut that selects at most {rate:.1%} of the {on} of {one} "
+        f"selects {rate + value:.1%} of those of {two}"
+    )
+    method = estimate.method
+    if rate - attained > _IN_A_TIE:
+        method = "Wilson, both shares, ties split"
+        told = (
+            f"the cut that selects at most {rate:.1%} of the {on} of {one} selects "
+            f"{attained:.1%} of them, because of ties, and {selected:.1%} of those of {two}; with "
+            f"ties broken at random so that it selects {rate:.1%}, {rate + value:.1%}"
+        )
+    return replace(estimate, value=value, words=told, method=method)
+
+
 def _wide(curve: RocCurve, rate: float) -> tuple[str, ...]:
     """Why the pointwise interval at a rate is wider than its level asks for, if it is."""
     beyond = min(rate, 1.0 - rate) * curve.reference.effective_size
-    if curve.reference.is_tied:
+    tied = curve.reference.is_tied
+    if curve.ties_split:
+        cut = curve.reference.threshold(rate)
+        tied = bool(rate - curve.reference.survival(cut) > _IN_A_TIE)
+    if tied:
         return ("scores are tied: the interval is wider than its level asks for",)
     if beyond < _FEW_BEYOND:
         return (
@@ -119,9 +159,10 @@ def rate_difference_estimates(
 ) -> list[Estimate]:
     """Differences of the groups' rates (first minus second) at a *fixed* threshold.
 
-    Newcombe's interval, made of Wilson's intervals of the two rates; with weights, effective sizes
-    take the place of sizes. The p-value is one minus the largest level at which it leaves out
-    zero; Holm's correction runs over the pairs of groups of one rate.
+    Newcombe's interval, made of Wilson's intervals of the two rates; with weights, the effective
+    sizes p(1 − p)/V of the two shares, V their variances, take the place of sizes. The p-value is
+    one minus the largest level at which it leaves out zero; Holm's correction runs over the pairs
+    of groups of one rate.
 
     >>> y, groups = [0, 1] * 100, ["a"] * 100 + ["b"] * 100
     >>> scores = GroupedScores.from_arrays(y, range(200), sensitive_features=groups)
@@ -133,16 +174,18 @@ def rate_difference_estimates(
     if np.ndim(threshold) > 0:
         raise ValueError(f"threshold must be one number, not {threshold!r}.")
     cut = rates_at(scores, threshold)
+    above = squares_above(scores, cut)[0]
+    below = np.maximum(scores.cell_squares - above, 0.0)
     found = []
     for name in [rates] if isinstance(rates, str) else rates:
-        if name not in _CLASSES_OF:
-            known = ", ".join(_CLASSES_OF)
+        if name not in _COUNTED:
+            known = ", ".join(_COUNTED)
             raise ValueError(f"There is no interval for {name!r}; there is for {known}.")
         value = cut.rate(name)[0]
-        rows = _CLASSES_OF[name]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            weights = scores.cell_weights[rows].sum(axis=0)
-            sizes = weights**2 / scores.cell_squares[rows].sum(axis=0)
+        counted = _COUNTED[name]
+        inside = np.sum([(above if up else below)[c] for c, up in counted.items()], axis=0)
+        outside = np.sum([(below if up else above)[c] for c, up in counted.items()], axis=0)
+        sizes = share_size(value, scores.cell_weights[[*counted]].sum(axis=0), inside, outside)
         pairs = np.array(scores.pairs()).reshape(-1, 2)
         share, size = value[pairs].T, sizes[pairs].T
         z = normal_quantile(0.5 + level / 2.0)

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,8 @@ def run(
     for part, outcome in zip(parts, outcomes, strict=True):
         if outcome is not None:
             done(part)
-    with _working([parts[number] for number in missing], jobs) as found:
+    compiled = store.folder / "compiled"
+    with _working([parts[number] for number in missing], jobs, compiled) as found:
         for number, outcome in found:
             outcomes[missing[number]] = outcome
             store.put(parts[missing[number]], outcome)
@@ -163,16 +165,18 @@ def run(
 
 
 @contextmanager
-def _working(parts: list[Part], jobs: int) -> Iterator[Iterator[tuple[int, Outcome]]]:
+def _working(
+    parts: list[Part], jobs: int, compiled: Path
+) -> Iterator[Iterator[tuple[int, Outcome]]]:
     """The outcomes as they are found, with their numbers."""
     if jobs == 1 or len(parts) < 2:
-        yield ((number, _do(part)) for number, part in enumerate(parts))
+        yield (_numbered(number, part, compiled) for number, part in enumerate(parts))
         return
     # Imported here because only parallel work needs it.
     from joblib import Parallel, delayed
 
     found = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(
-        delayed(_numbered)(number, part) for number, part in enumerate(parts)
+        delayed(_numbered)(number, part, compiled) for number, part in enumerate(parts)
     )
     try:
         yield found
@@ -180,15 +184,35 @@ def _working(parts: list[Part], jobs: int) -> Iterator[Iterator[tuple[int, Outco
         found.close()
 
 
-def _numbered(number: int, part: Part) -> tuple[int, Outcome]:
-    return number, _do(part)
-
-
-def _do(part: Part) -> Outcome:
+def _numbered(number: int, part: Part, compiled: Path) -> tuple[int, Outcome]:
     """Work on one thread of BLAS, so that sums are made in the same order everywhere."""
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
-    with warnings.catch_warnings(), threadpool_limits(1):
+    with warnings.catch_warnings(), threadpool_limits(1), _compiling_once(compiled):
         warnings.simplefilter("ignore", ConvergenceWarning)  # the fixed numbers are the paper's
-        return part.work(**part.parameters)
+        return number, part.work(**part.parameters)
+
+
+@contextmanager
+def _compiling_once(folder: Path) -> Iterator[None]:
+    """Programs that JAX compiles are kept in a folder, for other processes and later runs."""
+    if find_spec("jax") is None:
+        yield
+        return
+    import jax
+
+    set_to: Callable[[str, Any], None] = jax.config.update
+    wanted = {
+        "jax_compilation_cache_dir": str(folder),
+        "jax_persistent_cache_min_compile_time_secs": 0.0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    before = {name: getattr(jax.config, name) for name in wanted}
+    try:
+        for name, value in wanted.items():
+            set_to(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            set_to(name, value)

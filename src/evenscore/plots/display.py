@@ -95,9 +95,13 @@ class ScoreDisplay(Display):
         pos_label: Any = None,
         sample_weight: Any = None,
         group_order: Sequence[Hashable] | None = None,
+        ax: Axes | None = None,
         **options: Any,
     ) -> Self:
-        """From columns: labels, scores and groups (see `GroupedScores.from_arrays`)."""
+        """From columns: labels, scores and groups (see `GroupedScores.from_arrays`).
+
+        With `ax` it is drawn there at once; otherwise `plot` draws it.
+        """
         scores = GroupedScores.from_arrays(
             y_true,
             y_score,
@@ -106,7 +110,12 @@ class ScoreDisplay(Display):
             sample_weight=sample_weight,
             group_order=group_order,
         )
-        return cls.from_scores(scores, **options)
+        made = cls.from_scores(scores, **options)
+        return made if ax is None else made.plot(ax)
+
+    @abstractmethod
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw it, on the given axes or on new ones."""
 
     @classmethod
     def from_estimator(

@@ -37,9 +37,9 @@
       row.count.textContent = data.selected[t][row.group];
       row.cells.forEach(function (cell) {
         var found = data.rates[cell.rate][t][row.group];
-        cell.value.textContent = found[0] === null ? "none" : tenths(found[0]) + "%";
+        cell.value.textContent = found[0] === null ? data.none : tenths(found[0]) + "%";
         cell.range.textContent =
-          found[1] === null ? "no interval" : tenths(found[1]) + " to " + tenths(found[2]);
+          found[1] === null ? data.no_interval : tenths(found[1]) + " to " + tenths(found[2]);
       });
     });
     Array.prototype.forEach.call(points, function (point) {

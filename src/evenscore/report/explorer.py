@@ -19,7 +19,7 @@ from evenscore.outlines import Outline
 from evenscore.plots.style import LIGHT
 from evenscore.report.merged_cuts import merged_cuts
 from evenscore.report.selection import shown_groups, shown_note
-from evenscore.results import AuditResult
+from evenscore.results import AuditResult, numbers
 
 __all__ = ["RATES", "Explorer", "Frame", "RocLine", "explorer", "json_block"]
 
@@ -147,26 +147,11 @@ def _data(cuts: CutTable, frame: Frame) -> dict[str, Any]:
         "share": [_tenths(share) for share in cuts.selected_share.tolist()],
         "selected": [[f"{n:,.0f}" for n in row] for row in cuts.selected.tolist()],
         "rates": {name: _triples(getattr(cuts, name)) for name in RATES},
-        "ratio": [
-            ratio_text(*row)
-            for row in zip(
-                ratio.value.tolist(), ratio.low.tolist(), ratio.high.tolist(), strict=True
-            )
-        ],
+        "ratio": [numbers.ratio(value) for value in ratio.value.tolist()],
         "notes": list(ratio.notes),
+        "none": numbers.NONE,
+        "no_interval": numbers.NO_INTERVAL,
     }
-
-
-def ratio_text(value: float, low: float, high: float) -> str:
-    """The ratio of selection rates with its interval.
-
-    >>> ratio_text(0.3, 0.28, 0.334), ratio_text(math.nan, math.nan, math.nan)
-    ('0.30 (0.28 to 0.33)', 'none')
-    """
-    if math.isnan(value):
-        return "none"
-    end = "∞" if math.isinf(high) else f"{high:.2f}"
-    return f"{value:.2f} ({low:.2f} to {end})"
 
 
 def _triples(shares: Shares) -> list[list[list[int | None]]]:

@@ -83,10 +83,10 @@ def roc_gap_table(result: AuditResult) -> GapTable:
 def _block(
     result: AuditResult, name: str, sentence: str, gaps: list[Estimate], ruler: Ruler
 ) -> GapBlock:
-    smallest = {found.title: found.value for found in result.detectable}
+    smallest = {found.key: found.value for found in result.detectable}
     gaps = sorted(gaps, key=lambda gap: 1.0 if math.isnan(gap.value) else -abs(gap.value))
     rows = tuple(
-        GapRow(gap, result.verdict(gap), smallest.get(gap.title, math.nan), ruler.bar(gap))
+        GapRow(gap, result.verdict(gap), smallest.get(gap.key, math.nan), ruler.bar(gap))
         for gap in gaps[:MOST_ROWS]
     )
     return GapBlock(name, sentence, rows, len(gaps) - len(rows))

@@ -13,10 +13,9 @@ from markupsafe import Markup
 
 from evenscore.catalogue import CATALOGUE
 from evenscore.inference.estimate import percent
-from evenscore.report import numbers
 from evenscore.report.colours import Palette, shade
 from evenscore.report.comparison import ComparisonSection
-from evenscore.report.explorer import RATES, explorer, ratio_text
+from evenscore.report.explorer import RATES, explorer
 from evenscore.report.gap_tables import auc_gap_table, roc_gap_table
 from evenscore.report.pictures import (
     distribution_picture,
@@ -26,7 +25,8 @@ from evenscore.report.pictures import (
 )
 from evenscore.report.selection import pairs_note, shown_groups
 from evenscore.report.words import glossary, notion_sentence
-from evenscore.results import AuditResult
+from evenscore.results import AuditResult, numbers
+from evenscore.results.parts import Verdict
 
 __all__ = ["page", "policy"]
 
@@ -74,12 +74,18 @@ def page(
 
 
 def _verdicts(result: AuditResult) -> list[tuple[str, int]]:
-    """How many gaps there are of each verdict."""
+    """How many gaps there are of each verdict; together they are all."""
     if not result.all_gaps:
         return []
     found = [result.verdict(gap) for gap in result.all_gaps]
-    names = {"beyond": "beyond the tolerance", "unclear": "unclear", "within": "within it"}
-    return [(f"Gaps {told}", found.count(name)) for name, told in names.items()]  # type: ignore[arg-type]
+    names: dict[Verdict, str] = {
+        "beyond": "beyond the tolerance",
+        "unclear": "unclear",
+        "within": "within it",
+    }
+    if "undefined" in found:
+        names["undefined"] = "undefined"
+    return [(f"Gaps {told}", found.count(name)) for name, told in names.items()]
 
 
 def policy(style: str, script: str) -> str:
@@ -111,12 +117,13 @@ def _template() -> jinja2.Template:
     )
     environment.filters |= {
         name: getattr(numbers, name)
-        for name in ("count", "exact", "p_value", "plain", "share", "signed", "why_none")
+        for name in ("count", "exact", "p_value", "plain", "ratio", "share", "signed", "why_none")
     }
     environment.filters["first_capital"] = lambda text: text[:1].upper() + text[1:]
     environment.globals |= {
         "interval": numbers.interval,
-        "ratio_text": ratio_text,
+        "NONE": numbers.NONE,
+        "NO_INTERVAL": numbers.NO_INTERVAL,
         "shade": shade,
         "RATES": RATES,
     }

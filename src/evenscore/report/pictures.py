@@ -113,7 +113,11 @@ def _largest(result: AuditResult, pair: tuple[str, str]) -> str:
         for curve in result.roc_gaps
         if (curve.first, curve.second) == pair and not math.isnan(curve.supremum)
     ]
-    return f"The largest gap seen is {' and '.join(told)}." if told else "No gap is defined."
+    return (
+        f"The largest gap seen, without an interval, is {' and '.join(told)}."
+        if told
+        else "No gap is defined."
+    )
 
 
 def _curve_picture(
@@ -144,19 +148,17 @@ def distribution_picture(result: AuditResult, palette: Palette) -> Picture:
         counts=display.counts[:, shown],
         groups=tuple(display.groups[k] for k in shown),
     )
-    note = shown_note(result, shown)
     return _picture(
         lambda ax: display.plot(ax),
-        (5.0, 3.9 + 0.19 * len(shown)),
+        (5.0, _height(3.9, shown)),
         name="scores",
         title=(
             "Histograms of the score by group, positives upwards and negatives downwards, for "
-            + ", ".join(result.groups[k] for k in shown)
-            + "."
+            f"{_names(result, shown)}."
         ),
         caption=(
             "How the score is distributed: positives upwards, negatives downwards, each group in "
-            f"its own colour.{f' {note}.' if note else ''}"
+            f"its own colour.{_not_shown(result, shown)}"
         ),
         palette=palette,
     )
@@ -168,22 +170,34 @@ def roc_picture(result: AuditResult, palette: Palette) -> Picture:
     shown = shown_groups(result, 4)
     *groups, everyone = display.curves
     display = replace(display, curves=(*(groups[k] for k in shown), everyone))
-    note = shown_note(result, shown)
     return _picture(
         lambda ax: display.plot(ax),
-        (4.0, 4.3 + 0.19 * len(shown)),
+        (4.0, _height(4.3, shown)),
         name="roc",
         title=(
-            "ROC curves of "
-            + ", ".join(result.groups[k] for k in shown)
-            + f" and of everyone. Overall, {result.auc.words}."
+            f"ROC curves of {_names(result, shown)} and of everyone. Overall, {result.auc.words}."
         ),
         caption=(
             "How well the score ranks within each group: the higher the curve, the better."
-            f"{f' {note}.' if note else ''}"
+            f"{_not_shown(result, shown)}"
         ),
         palette=palette,
     )
+
+
+def _height(least: float, shown: list[int]) -> float:
+    """Every group has a line in the legend."""
+    return least + 0.19 * len(shown)
+
+
+def _names(result: AuditResult, shown: list[int]) -> str:
+    return ", ".join(result.groups[k] for k in shown)
+
+
+def _not_shown(result: AuditResult, shown: list[int]) -> str:
+    """A further sentence of a caption, if groups are left out."""
+    note = shown_note(result, shown)
+    return f" {note}." if note else ""
 
 
 def matrix_picture(result: AuditResult, palette: Palette) -> Picture:

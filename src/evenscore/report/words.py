@@ -60,7 +60,8 @@ def glossary(result: AuditResult) -> list[tuple[str, str]]:
         (
             "ROC gap at a rate",
             "Cut the score where it selects that share of one class in the first group: the gap is "
-            "by how much the share selected in the second group is higher.",
+            "by how much the share selected in the second group is higher. Where scores are tied "
+            "at the cut, as many of those tied as make up that share count, alike in both groups.",
         ),
         (
             "Interval",
@@ -75,11 +76,12 @@ def glossary(result: AuditResult) -> list[tuple[str, str]]:
             f"The gap up to which a score is called even here: {tolerance:g}.",
         ),
         (
-            "Beyond, within, unclear",
-            "Beyond: the whole interval lies outside the tolerance; within: the whole interval "
-            "lies inside; unclear: it crosses an end, so that this sample cannot tell. Each "
-            "interval is of one gap alone: of many gaps some lie beyond by chance, for which "
-            "p (Holm) accounts.",
+            "Beyond, within, unclear, undefined",
+            "Beyond: the whole interval lies outside the tolerance, even after Holm's correction "
+            f"for the number of gaps looked at, so that in {level} of samples no gap is called "
+            "beyond that is not; within: the whole interval lies inside; unclear: this sample "
+            "cannot tell, or the interval lies outside only when taken alone, as among many gaps "
+            "some do by chance; undefined: there is no interval, for the reason given.",
         ),
         (
             "p (Holm)",

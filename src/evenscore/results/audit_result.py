@@ -10,12 +10,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from evenscore.catalogue import CATALOGUE
 from evenscore.files import write_atomically
 from evenscore.inference.calibration import Calibration
 from evenscore.inference.cuts import CutTable
-from evenscore.inference.estimate import Estimate
+from evenscore.inference.estimate import Estimate, GapKey
 from evenscore.inference.tests import PermutationTest
 from evenscore.outlines import Histogram, Outline
+from evenscore.results.family import beyond_all
 from evenscore.results.frames import Backend, data_frame, estimate_columns
 from evenscore.results.parts import (
     ClassCertificate,
@@ -31,6 +33,7 @@ from evenscore.results.parts import (
 )
 from evenscore.results.people import People
 from evenscore.results.plain import from_plain, to_plain
+from evenscore.scores import CLASSES
 
 if TYPE_CHECKING:
     from evenscore.results.comparison import ComparisonResult
@@ -52,7 +55,8 @@ class AuditResult:
     `roc_curves` are everyone's ROC curve, then each group's; `thresholds` the rates of the groups
     at the cuts asked for and `explorer` those at cuts all over the scores. With many groups only
     the worst pairs are kept, and `omitted` says what was left out.
-    `findings` says the most important in sentences, `warnings` what to keep in mind.
+    `findings` says the most important in sentences, `warnings` what to keep in mind. ROC gaps and
+    their curves take ties as broken at random, alike in all groups (`roc_gap_estimates`).
 
     >>> import evenscore as es
     >>> y, groups = [0, 1, 0, 1] * 25, list("aabb") * 25
@@ -99,15 +103,48 @@ class AuditResult:
         """The named gaps, then the ROC gaps at the rates asked for."""
         return (*self.gaps, *self.roc_gaps_at_rates)
 
-    def verdict(self, gap: Estimate) -> Verdict:
-        """Whether a gap's whole interval lies "beyond" the tolerance, "within" it, or neither."""
-        return verdict(gap, self.settings.tolerance)
-
     @property
+    def n_gaps(self) -> int:
+        """How many gaps were looked at: those of `all_gaps`, and the ones left out."""
+        k = len(self.groups)
+        by_pair = len(CATALOGUE) + len(CLASSES) * len(self.settings.rates)
+        return k * (k - 1) // 2 * by_pair
+
+    def verdict(self, gap: Estimate) -> Verdict:
+        """Whether a gap lies "beyond" the tolerance, "within" it, or "unclear".
+
+        "within": the gap's whole interval lies within. "beyond": the whole interval lies beyond,
+        and still does so after Holm's correction over all gaps looked at, so that with the
+        confidence level of the audit *no* gap is called beyond that is not. A gap that would be
+        beyond on its own only (`beyond_alone`) is unclear: among many, some such come by chance.
+        """
+        found = verdict(gap, self.settings.tolerance)
+        alone = found == "beyond" and not self._beyond.get(gap.key, True)
+        return "unclear" if alone else found
+
+    @cached_property
+    def _beyond(self) -> dict[GapKey, bool]:
+        settings = self.settings
+        found = beyond_all(
+            self.all_gaps, settings.tolerance, settings.confidence_level, self.n_gaps
+        )
+        return dict(zip((gap.key for gap in self.all_gaps), found.tolist(), strict=True))
+
+    @cached_property
     def beyond(self) -> tuple[Estimate, ...]:
-        """The gaps whose whole interval lies beyond the tolerance, largest first."""
+        """The gaps whose verdict is "beyond", largest first: the error rate is that of all."""
         found = [gap for gap in self.all_gaps if self.verdict(gap) == "beyond"]
         return tuple(sorted(found, key=lambda gap: -abs(gap.value)))
+
+    @property
+    def beyond_alone(self) -> tuple[Estimate, ...]:
+        """The gaps whose own interval lies beyond the tolerance, but not among so many gaps."""
+        tolerance = self.settings.tolerance
+        return tuple(
+            gap
+            for gap in self.all_gaps
+            if verdict(gap, tolerance) == "beyond" and self.verdict(gap) != "beyond"
+        )
 
     def worst(self, name: str) -> Estimate:
         """The gap of a name that is largest in magnitude, over the pairs of groups and the rates.
@@ -165,7 +202,7 @@ class AuditResult:
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row an estimate: the AUCs, then every named gap, then the ROC gaps at the rates.
 
-        `verdict` says whether a gap's interval lies beyond the tolerance. `backend` is "pandas",
+        The column `verdict` says whether a gap lies beyond the tolerance. `backend` is "pandas",
         "polars" or "pyarrow"; None takes the first that is installed.
         """
         aucs = (self.auc, *self.auc_by_group)

@@ -10,8 +10,9 @@ import numpy as np
 
 from evenscore.catalogue import CATALOGUE
 from evenscore.inference.estimate import Estimate, holm, percent
-from evenscore.inference.paired import paired_differences
-from evenscore.inference.paired_rates import paired_roc_gap_differences
+from evenscore.inference.magnitudes import Paired
+from evenscore.inference.paired import paired_estimates
+from evenscore.inference.paired_rates import paired_roc_gaps
 from evenscore.results.frames import Backend, data_frame
 from evenscore.results.plain import to_plain
 
@@ -29,6 +30,8 @@ Change = Literal["higher", "lower", "smaller gap", "larger gap", "not told apart
 class Difference:
     """An AUC or gap of one score, of the other, and their difference with its paired interval.
 
+    `magnitude` is |one| − |other| with its interval: `difference`'s where both are surely of one
+    sign, and that of their sum, up to the sign, where they are of opposite signs.
     `change` says what became of it, seen from the other score: an AUC is "higher" or "lower", a
     gap "smaller" or "larger" in magnitude; "not told apart" if the interval holds zero.
     """
@@ -36,6 +39,7 @@ class Difference:
     one: Estimate
     other: Estimate
     difference: Estimate
+    magnitude: Estimate
     change: Change
 
     @property
@@ -46,9 +50,11 @@ class Difference:
     @property
     def words(self) -> str:
         """The difference in a sentence."""
-        d = self.difference
+        d, what = self.difference, "a difference"
+        if self.one.value * self.other.value < 0.0 and self.one.name != "AUC":
+            d, what = self.magnitude, "of opposite signs, a difference in size"
         return (
-            f"{self.title}: {self.one.value:.3f} against {self.other.value:.3f}, a difference of "
+            f"{self.title}: {self.one.value:.3f} against {self.other.value:.3f}, {what} of "
             f"{d.value:+.3f} ({percent(d.confidence_level)} interval {d.low:+.3f} to "
             f"{d.high:+.3f}): {self.change}"
         )
@@ -123,7 +129,7 @@ class ComparisonResult:
         columns["rate"] = [
             float("nan") if row.difference.rate is None else row.difference.rate for row in rows
         ]
-        for which in ("one", "other", "difference"):
+        for which in ("one", "other", "difference", "magnitude"):
             for part in ("value", "low", "high"):
                 name = which if part == "value" else f"{which}_{part}"
                 columns[name] = [getattr(getattr(row, which), part) for row in rows]
@@ -167,7 +173,7 @@ def compare(
     level, rates = one.settings.confidence_level, one.settings.rates
     names = np.empty(len(people.groups), dtype=object)
     names[:] = people.groups
-    found = paired_differences(
+    found = paired_estimates(
         people.positive,
         people.score,
         others.score,
@@ -178,7 +184,7 @@ def compare(
         group_order=people.groups,
         confidence_level=level,
     )
-    found += paired_roc_gap_differences(
+    found += paired_roc_gaps(
         people.positive,
         people.score,
         others.score,
@@ -190,7 +196,8 @@ def compare(
         n_resamples=n_resamples,
         random_state=one.settings.random_state if random_state is None else random_state,
     )
-    sides = [{e.title: e for e in (r.auc, *r.all_gaps)} for r in (one, other)]
+    sides = [{e.key: e for e in (r.auc, *r.all_gaps)} for r in (one, other)]
+    differences = holm([replace(paired.difference, words="") for paired in found])
     return ComparisonResult(
         one.title,
         other.title,
@@ -198,16 +205,17 @@ def compare(
         one.groups,
         level,
         tuple(
-            Difference(sides[0][e.title], sides[1][e.title], e, _change(sides, e))
-            for e in holm([replace(e, words="") for e in found])
+            _difference(sides[0][e.key], sides[1][e.key], e, paired)
+            for e, paired in zip(differences, found, strict=True)
         ),
     )
 
 
-def _change(sides: list[dict[str, Estimate]], difference: Estimate) -> Change:
-    if not (difference.low > 0.0 or difference.high < 0.0):
-        return "not told apart"
-    if difference.name == "AUC":
-        return "higher" if difference.value > 0 else "lower"
-    one, two = (abs(side[difference.title].value) for side in sides)
-    return "smaller gap" if one < two else "larger gap"
+def _difference(one: Estimate, other: Estimate, difference: Estimate, paired: Paired) -> Difference:
+    magnitude = difference if one.name == "AUC" else replace(paired.magnitude, words="")
+    change: Change = "not told apart"
+    if magnitude.low > 0.0:
+        change = "higher" if one.name == "AUC" else "larger gap"
+    elif magnitude.high < 0.0:
+        change = "lower" if one.name == "AUC" else "smaller gap"
+    return Difference(one, other, difference, magnitude, change)

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from evenscore.inference.estimate import Estimate, percent
+from evenscore.results.numbers import interval, p_value, plain, signed, why_none
 
 if TYPE_CHECKING:
     from evenscore.results.audit_result import AuditResult
@@ -27,7 +28,7 @@ def notebook_html(result: AuditResult) -> str:
     parts.append("</tr></thead><tbody>")
     parts.append(_row(result.auc, "AUC", ""))
     parts += [
-        _row(gap, gap.title, result.verdict(gap), signed=True) for gap in result.all_gaps[:_ROWS]
+        _row(gap, gap.title, result.verdict(gap), gap=True) for gap in result.all_gaps[:_ROWS]
     ]
     parts.append("</tbody></table>")
     more = len(result.all_gaps) - _ROWS
@@ -37,10 +38,14 @@ def notebook_html(result: AuditResult) -> str:
     return "".join(parts)
 
 
-def _row(estimate: Estimate, title: str, verdict: str, *, signed: bool = False) -> str:
-    form = "+.3f" if signed else ".3f"
-    interval = f"{estimate.low:{form}} to {estimate.high:{form}}"
-    p = "" if estimate.p_value != estimate.p_value else f"{estimate.adjusted_p_value:.2g}"
-    words = "; ".join((estimate.words, *estimate.warnings)).strip("; ")
-    cells = (title, f"{estimate.value:{form}}", interval, p, verdict, words)
+def _row(estimate: Estimate, title: str, verdict: str, *, gap: bool = False) -> str:
+    words = "; ".join(told for told in (estimate.words, why_none(estimate)) if told)
+    cells = (
+        title,
+        signed(estimate.value) if gap else plain(estimate.value),
+        interval(estimate.low, estimate.high, "signed" if gap else "plain"),
+        p_value(estimate.adjusted_p_value) if gap else "",  # an AUC of zero is no hypothesis
+        verdict,
+        words,
+    )
     return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"

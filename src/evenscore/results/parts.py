@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenscore.inference.certificates import Certificate
-from evenscore.inference.estimate import Estimate, gap_title
+from evenscore.inference.certificates import Certificate, Lacking
+from evenscore.inference.estimate import Estimate, GapKey, gap_title
 from evenscore.outlines import Outline
 from evenscore.scores import ClassName
 from evenscore.thresholds import RateName
@@ -35,7 +35,8 @@ Verdict = Literal["beyond", "within", "unclear", "undefined"]
 def verdict(estimate: Estimate, tolerance: float) -> Verdict:
     """Where the whole interval of a gap lies: beyond the tolerance, within it, or neither.
 
-    "undefined" means that there is no interval; the estimate's warnings say why.
+    "undefined" means that there is no interval; the estimate's warnings say why. This is about one
+    gap alone: `AuditResult.verdict` accounts for the others that were looked at.
 
     >>> verdict(Estimate("gap", 0.2, 0.1, 0.3, 0.95, "t"), 0.05)
     'beyond'
@@ -105,8 +106,9 @@ class LabelledMatrix:
 class GapCurve:
     """The ROC gap Δ(a) = ROC(a) − a of two groups in a class, over the rates a, with bands.
 
-    Positive where `second` scores higher. The pointwise band holds at each rate alone, the
-    simultaneous one at all rates of the curve at once; `simultaneous_method` says how it was made.
+    Ties are broken at random, alike in both groups: see `RocCurve.with_ties_split`. Positive where
+    `second` scores higher. The pointwise band holds at each rate alone, the simultaneous one at all
+    rates of the curve at once; `simultaneous_method` says how it was made.
     `supremum` (signed, at `supremum_rate`) and `mean_absolute` are over all rates, exact up to
     100,000 distinct scores; beyond, 10,000 of them are looked at.
     `inter_group` is the curve ROC(a) itself, thinned. `reason` says why there is no curve.
@@ -151,7 +153,8 @@ class CertifiedThresholds:
 class ClassCertificate:
     """On which rates |Δ| ≤ tolerance is certified in a class, for all pairs of groups at once.
 
-    See `evenscore.inference.Certificate`; `words` says it, or why it is not certified.
+    See `evenscore.inference.Certificate`; `words` says it, or why it is not certified, and
+    `lacking` whether it is for lack of data or of evenness. Ties are broken at random.
     """
 
     on: ClassName
@@ -166,6 +169,12 @@ class ClassCertificate:
     thresholds: tuple[CertifiedThresholds, ...]
     words: str
     warnings: tuple[str, ...] = ()
+    lacking: Lacking = ""
+
+    @property
+    def width(self) -> float:
+        """Width of the range of rates that is certified; 0 if none is."""
+        return self.high - self.low if self.certified else 0.0
 
     @classmethod
     def of(cls, on: ClassName, found: Certificate) -> ClassCertificate:
@@ -186,6 +195,7 @@ class ClassCertificate:
             ),
             found.words,
             found.warnings,
+            found.lacking,
         )
 
     def __str__(self) -> str:
@@ -230,6 +240,11 @@ class DetectableGap:
     power: float
 
     @property
+    def key(self) -> GapKey:
+        """That of its `Estimate`."""
+        return self.name, self.on, self.rate, self.first, self.second
+
+    @property
     def title(self) -> str:
         """Which gap it is, at which rate and between whom."""
         return gap_title(self.name, self.rate, self.first, self.second)
@@ -239,7 +254,8 @@ class DetectableGap:
 class Finding:
     """One sentence of what was found.
 
-    `kind` is "gap" (a gap beyond the tolerance), "unclear" (what cannot be told for lack of data),
+    `kind` is "gap" (beyond the tolerance, with the audit's confidence that no gap is said to be so
+    that is not), "unclear" (what cannot be told for lack of data),
     "even" (shown to be within the tolerance) or "context".
     """
 

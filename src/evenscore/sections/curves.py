@@ -74,7 +74,7 @@ def _gap_curve(
     settings: Settings,
     points: int,
 ) -> GapCurve:
-    curve = inter_group_curve(scores, on, *pair)
+    curve = inter_group_curve(scores, on, *pair).with_ties_split()
     first, second = (label_text(scores.groups[k]) for k in pair)
     level = settings.confidence_level
     shape = outline(curve, f"{on} of {second} against {first}", points // 2)
@@ -112,7 +112,7 @@ def _gap_curve(
         n_resamples=400 if len(rates) > 51 else 300,
         random_state=settings.random_state,
     ).gap()
-    whole = inter_group_curve(coarse, on, *pair).gap()
+    whole = inter_group_curve(coarse, on, *pair).with_ties_split().gap()
     supremum, at = whole.supremum
     return GapCurve(
         on,
@@ -161,13 +161,17 @@ def certificate_section(scores: GroupedScores, settings: Settings) -> Certificat
         if reason:
             nan, words = np.nan, f"Not certified: {reason}."
             found.append(
-                ClassCertificate(on, "dkw", False, nan, nan, tolerance, level, nan, 0, (), words)
+                ClassCertificate(
+                    on, "dkw", False, nan, nan, tolerance, level, nan, 0, (), words, lacking="data"
+                )
             )
             continue
         # Empty cells of the other class do not matter to this one: fill them out of sight.
         shown = _filled(scores, on)
         found.append(
-            ClassCertificate.of(on, certify(shown, tolerance, on=on, confidence_level=level))
+            ClassCertificate.of(
+                on, certify(shown, tolerance, on=on, confidence_level=level, split_ties=True)
+            )
         )
         if scores.n_groups <= BOOTSTRAPPED and row.min() < LARGE_CELL:
             certificate = certify(
@@ -178,6 +182,7 @@ def certificate_section(scores: GroupedScores, settings: Settings) -> Certificat
                 method="simultaneous",
                 n_rates=201,
                 random_state=settings.random_state,
+                split_ties=True,
             )
             found.append(ClassCertificate.of(on, certificate))
     omitted: tuple[str, ...] = ()

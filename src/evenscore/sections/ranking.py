@@ -15,7 +15,7 @@ from evenscore.inference.moments import PlacementMoments
 from evenscore.inference.rates import roc_gap_estimates
 from evenscore.inference.variance import auc_estimates, gap_estimates
 from evenscore.labels import label_text
-from evenscore.measures import roc_gap
+from evenscore.measures import inter_group_curve
 from evenscore.results import DetectableGap, LabelledMatrix, Settings
 from evenscore.scores import CLASSES, ClassName, GroupedScores
 
@@ -140,7 +140,10 @@ def _left_out(what: str, n_pairs: int, n_groups: int) -> tuple[str, ...]:
 
 
 def roc_gap_section(scores: GroupedScores, settings: Settings) -> GapSection:
-    """ROC gaps at the rates asked for, by class and pair; Holm's correction over all of them."""
+    """ROC gaps at the rates asked for, by class and pair; Holm's correction over all of them.
+
+    Ties are split: no cut of a coarse score selects the rate asked for, and that is no gap.
+    """
     if scores.n_groups < 2:
         return GapSection(())
     pairs = scores.pairs()
@@ -151,7 +154,11 @@ def roc_gap_section(scores: GroupedScores, settings: Settings) -> GapSection:
             kept = worst_pairs(pairs, largest_gaps(scores, on, np.asarray(settings.rates), pairs))
         constraint = RocConstraint(on=on, rates=settings.rates)
         found += roc_gap_estimates(
-            scores, constraint, confidence_level=settings.confidence_level, pairs=kept
+            scores,
+            constraint,
+            confidence_level=settings.confidence_level,
+            pairs=kept,
+            split_ties=True,
         )
     total = len(CLASSES) * len(pairs) * len(settings.rates)
     told = [replace(e, words="" if np.isnan(e.value) else e.words) for e in found]
@@ -160,13 +167,22 @@ def roc_gap_section(scores: GroupedScores, settings: Settings) -> GapSection:
 
 
 def largest_gaps(scores: GroupedScores, on: ClassName, rates: Floats, pairs: Pairs) -> list[float]:
-    """The largest |gap| at the rates, of each pair."""
-    return [float(np.abs(roc_gap(scores, on, rates, i, j)).max()) for i, j in pairs]
+    """The largest |gap| at the rates, of each pair, ties split."""
+    curves = (inter_group_curve(scores, on, i, j) for i, j in pairs)
+    return [float(np.abs(curve.interpolate(rates) - rates).max()) for curve in curves]
 
 
 def detectable_section(estimates: Iterable[Estimate]) -> tuple[DetectableGap, ...]:
-    """The smallest gap that each estimate would have shown."""
+    """The smallest gap that each estimate would have shown; no gap is larger than one."""
     return tuple(
-        DetectableGap(e.name, e.first, e.second, e.on, e.rate, float(e.detectable(POWER)), POWER)
+        DetectableGap(
+            e.name,
+            e.first,
+            e.second,
+            e.on,
+            e.rate,
+            float(np.minimum(e.detectable(POWER), 1.0)),  # NaN stays NaN
+            POWER,
+        )
         for e in estimates
     )

@@ -24,7 +24,9 @@ _SHOWN = 20  # columns in a sentence
 class TableFile:
     """An open table. In SQL it is the view `rows`, whose columns are c0, c1, …
 
-    No name that stands in the file, nor the file's own, ever becomes part of a query. CSV columns
+    Queries speak of c0, c1, … alone. Names from a file are part of SQL in two places, there as
+    `quoted` identifiers: where the view of a Parquet file is made, and where `write_beside` names
+    the columns it writes. The file's own name is never part of the SQL that opens it. CSV columns
     are texts, as they are written; those of Parquet have their types.
     """
 

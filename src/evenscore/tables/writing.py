@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenscore.files import replacing
 from evenscore.tables.opening import TableFile, quoted
 
 __all__ = ["check_target", "write_beside"]
@@ -46,19 +45,9 @@ def write_beside(
         form = f"FORMAT csv, HEADER true, DELIMITER {_literal(delimiter)}"
     told = ", ".join([*columns, f"added AS {quoted(column)}"])
     table.connection.register("added_rows", {"added": values})
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    os.close(handle)
-    try:
-        rows = f"SELECT {told} FROM rows POSITIONAL JOIN added_rows"
-        table.query(f"COPY ({rows}) TO {_literal(str(Path(part).resolve()))} ({form})")
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(part, 0o666 & ~umask)
-        os.replace(part, target)
-    except BaseException:
-        os.unlink(part)
-        raise
+    rows = f"SELECT {told} FROM rows POSITIONAL JOIN added_rows"
+    with replacing(target) as part:
+        table.query(f"COPY ({rows}) TO {_literal(str(part))} ({form})")
     return target
 
 
