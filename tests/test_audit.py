@@ -645,3 +645,18 @@ def test_people_are_kept_but_not_shown():
     result = es.audit(y, score, sensitive_features=group)
     assert "_people" not in result.to_dict()
     assert replace(result, _people=None).to_json() == result.to_json()
+
+
+def test_rates_that_nobody_asked_for_are_found_where_a_band_leaves_the_tolerance():
+    score, y, group = datasets.credit_law().sample(20_000, 0)
+    result = es.audit(y, score, sensitive_features=group, rates=(0.8,))
+    assert result.findings[0].kind == "gap"
+    told = [f for f in result.findings if "by cuts that select" in f.text]
+    # Above 0.72 group 0 is selected more often, below it group 1: the curves cross once.
+    assert [f.text[:47] for f in told] == [
+        "Positives of 1 are selected more often than tho",
+        "Positives of 0 are selected more often than tho",
+    ]
+    assert {f.kind for f in told} == {"gap"}
+    even = es.audit(y, np.random.default_rng(0).normal(size=len(y)), sensitive_features=group)
+    assert not [f for f in even.findings if f.kind == "gap"]

@@ -24,7 +24,7 @@ def find(result: AuditResult) -> tuple[Finding, ...]:
     if len(result.groups) < 2:
         only = f"There is one group only, {result.groups[0]}: gaps need two groups."
         return Finding("unclear", only), _ranking(result)
-    return (
+    found = (
         *_gaps(result),
         *_cuts(result),
         *_stretches(result),
@@ -34,6 +34,7 @@ def find(result: AuditResult) -> tuple[Finding, ...]:
         *_within_groups(result),
         *_selection(result),
     )
+    return tuple(sorted(found, key=lambda finding: finding.kind != "gap"))
 
 
 def _gaps(result: AuditResult) -> Iterable[Finding]:

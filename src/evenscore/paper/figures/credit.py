@@ -34,6 +34,7 @@ def credit() -> Figure:
                 label=f"group {group}",
             )
         ax.set(title=f"Scores of the {title}", xlabel="score", ylabel="density", xlim=(0, 1))
+        ax.set_ylim(bottom=0.0)
         ax.legend(frameon=False)
     titles = ("The same AUC, not the same TPR", "Aligned at false positive rates up to 1/4")
     for ax, shown, title in zip(axes[1], (law, aligned_law()), titles, strict=True):
