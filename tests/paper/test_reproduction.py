@@ -37,7 +37,7 @@ def files(folder):
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        if path.is_file() and path.parent.name != "compiled"  # JAX's own
     }
 
 
