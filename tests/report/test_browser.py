@@ -11,6 +11,7 @@ from conftest import draw
 from report_cases import HOSTILE, SCRIPT, case
 
 from evenscore import GroupedScores, rates_at, report
+from evenscore.labels import label_text
 from evenscore.report.explorer import explorer
 from evenscore.results.numbers import share
 
@@ -180,7 +181,7 @@ def test_names_are_text(opened):
     names = driver.execute_script(
         "return [...document.querySelectorAll('#explorer-table th bdi')].map(e => e.textContent)"
     )
-    assert names == list(HOSTILE[:2])
+    assert names == [label_text(name) for name in HOSTILE[:2]]
     scripts = driver.execute_script("return document.scripts.length")
     assert scripts == 2
     assert SCRIPT in driver.execute_script(
