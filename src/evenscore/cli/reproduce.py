@@ -29,7 +29,7 @@ def reproduce(
         int | None, typer.Option(help="Runs on synthetic data.", show_default="100")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A little of everything, within a minute.")
+        bool, typer.Option("--quick", help="A little of everything, in about a minute.")
     ] = False,
     jobs: Annotated[
         int | None, typer.Option(help="Processes.", show_default="one a processor")

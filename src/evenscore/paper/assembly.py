@@ -33,11 +33,6 @@ class Assembly:
     entries: list[Entry] = field(default_factory=list)
     missing: list[Target] = field(default_factory=list)
 
-    @property
-    def tables(self) -> list[Table]:
-        """The tables of the page."""
-        return [entry.table for entry in self.entries if entry.table is not None]
-
     def add_table(self, section: str, table: Table) -> None:
         """Write a table as Markdown and CSV."""
         write_atomically(self.folder / "tables" / f"{table.name}.md", table.to_markdown())

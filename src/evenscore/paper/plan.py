@@ -68,7 +68,7 @@ QUICK = Scale(
     area_runs=2,
     reading_seeds=1,
 )
-"""To see everything at work within a minute; its numbers mean nothing."""
+"""To see everything at work in about a minute; its numbers mean nothing."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 __all__ = [
     "DIMENSIONS",
     "GAMMA",
+    "KINDS",
     "L2",
     "L2_GRID",
     "MEASURES",
@@ -23,6 +24,7 @@ __all__ = [
 
 DataName = Literal["german", "adult", "compas", "bank", "compas_two_years"]
 Kind = Literal["none", "auc", "roc"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 RATES = (1 / 8, 1 / 4)
 """Of the ROC constraints on real data, for both classes."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from evenscore.datasets import Dataset
 from evenscore.paper.parts import Outcome, Part
-from evenscore.paper.published import L2_GRID, STRENGTH_GRID, DataName, Kind
+from evenscore.paper.published import KINDS, L2_GRID, STRENGTH_GRID, DataName, Kind
 from evenscore.paper.real_data import DATA, codes, fingerprint, judge, load, published_split
 from evenscore.scorers.neural import NeuralScorer
 
@@ -46,7 +46,6 @@ def published_parts(
     names: Sequence[DataName], *, seeds: int = 5, n_iter: int = 20_000
 ) -> dict[tuple[DataName, Kind], Part]:
     """One part for every data set and constraint, on the published split."""
-    kinds: tuple[Kind, ...] = ("none", "auc", "roc")
     return {
         (name, kind): Part(
             f"real-{name}-{kind}",
@@ -60,7 +59,7 @@ def published_parts(
             },
         )
         for name in names
-        for kind in kinds
+        for kind in KINDS
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evenscore.paper.parts import Outcome, Part
-from evenscore.paper.published import DataName, Kind
+from evenscore.paper.published import KINDS, DataName, Kind
 from evenscore.paper.real import paper_scorer
 from evenscore.paper.real_data import DATA, codes, fingerprint, judge, load
 from evenscore.scorers import BoostedScorer, LinearScorer, NeuralScorer, RepairedScorer
@@ -85,9 +85,8 @@ def fit_split(name: DataName, scorer: str, data: str, split: int, n_iter: int | 
     """Fit with each constraint on one split: test measures (none, AUC, ROC; 2; 6)."""
     rows = load(name)
     train, test = rows.split(split)
-    kinds: tuple[Kind, ...] = ("none", "auc", "roc")
     found = []
-    for kind in kinds:
+    for kind in KINDS:
         made = SCORERS[scorer](name, kind, split, n_iter)
         made.fit(rows.X[train], rows.y[train], sensitive_features=codes(rows, train))
         needed = {"sensitive_features": codes(rows, test)} if scorer == "repaired" else {}

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenscore.constraints import AucConstraint, RocConstraint
+from evenscore.curves import RocCurve
 from evenscore.datasets import SyntheticSample, make_rings, make_square
-from evenscore.measures import auc_matrix, inter_group_curve, roc_curve, roc_gap
+from evenscore.measures import auc_matrix, inter_group_curve, roc_gap
 from evenscore.paper.parts import Outcome, Part
 from evenscore.paper.published import Kind
 from evenscore.scorers.neural import NeuralScorer
@@ -164,12 +165,6 @@ def coefficient(example: Example, scorer: Any) -> float:
 def _curves(scores: GroupedScores) -> Floats:
     """The curves named by `CURVES`, at `RATES`."""
     within = AucConstraint.named("intra_group").curves(scores)
-    negatives, positives = (np.repeat([c == 0, c == 1], 2) * 1.0 for c in (0, 1))
-    weights = scores.cell_weights.ravel()
-    pooled = roc_curve(scores, *(_shares(weights * side) for side in (negatives, positives)))
+    pooled = RocCurve(*(scores.pooled(on) for on in CLASSES))
     between = (inter_group_curve(scores, on) for on in CLASSES)
     return np.array([curve.evaluate(RATES) for curve in (pooled, *within, *between)])
-
-
-def _shares(masses: Floats) -> Floats:
-    return np.asarray(masses / masses.sum())
