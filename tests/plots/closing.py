@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 
 @pytest.fixture(autouse=True)
 def closed_figures():
+    plt.close("all")  # what an example in a docstring left open is none of these tests' business
     settings = dict(matplotlib.rcParams)
     yield
     plt.close("all")

@@ -46,9 +46,9 @@ def texts(figure):
 @pytest.mark.parametrize(("n_groups", "theme"), [(2, None), (3, "light"), (4, "dark")])
 def test_plot_gives_itself_and_draws(display, theme, n_groups):
     y, score, group, weight = columns(n_groups=n_groups, weights="real")
-    made = display.from_predictions(
-        y, score, sensitive_features=group, sample_weight=weight, **FEW.get(display, {})
-    )
+    scores = GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
+    made = display.from_scores(scores, **FEW.get(display, {}))
+    assert plt.get_fignums() == []
     assert made.plot(theme=theme) is made
     assert made.figure_ is made.ax_.figure
     expected = DARK if theme == "dark" else LIGHT
@@ -62,8 +62,10 @@ def test_plot_gives_itself_and_draws(display, theme, n_groups):
 def test_given_axes_are_used_and_only_dressed_if_asked(display):
     y, score, group, _ = columns()
     figure, (one, two) = plt.subplots(1, 2)
-    made = display.from_predictions(y, score, sensitive_features=group, **FEW.get(display, {}))
-    assert made.plot(one).ax_ is one
+    made = display.from_predictions(
+        y, score, sensitive_features=group, ax=one, **FEW.get(display, {})
+    )
+    assert made.ax_ is one
     assert made.plot(ax=two, theme="dark").ax_ is two
     assert to_rgb(one.get_facecolor()) == (1.0, 1.0, 1.0)
     assert to_rgb(two.get_facecolor()) == to_rgb(DARK.background)
@@ -76,12 +78,23 @@ def test_given_axes_are_used_and_only_dressed_if_asked(display):
 
 
 @each
+def test_columns_are_drawn_at_once_as_in_scikit_learn(display):
+    y, score, group, _ = columns()
+    made = display.from_predictions(
+        y, score, sensitive_features=group, theme="dark", **FEW.get(display, {})
+    )
+    assert len(plt.get_fignums()) == 1
+    assert to_rgb(made.ax_.get_facecolor()) == to_rgb(DARK.background)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        display.from_predictions(y, score, sensitive_features=group, colour="red")
+
+
+@each
 def test_names_are_shown_literally(display):
     y, score, group, _ = columns(n_groups=3)
     names = {"women": "$x$", "men": "_hidden", "others": "<script>alert('$')</script>"}
     group = [names[name] for name in group]
     made = display.from_predictions(y, score, sensitive_features=group, **FEW.get(display, {}))
-    made.plot()
     made.figure_.canvas.draw()
     shown = "\n".join(texts(made.figure_))
     assert "$x$" in shown
@@ -106,8 +119,6 @@ def test_an_estimator_is_its_scores(display):
         two = display.from_predictions(
             y, estimator.decision_function(X), sensitive_features=group, pos_label="yes", **few
         )
-        for made in (one, two):
-            made.plot()
         assert plots.figure_bytes(one.figure_) == plots.figure_bytes(two.figure_)
 
 
@@ -208,7 +219,6 @@ def test_an_empty_cell_is_said_to_be_empty(display):
     group = list("aabbcc") * 10
     score = np.random.default_rng(0).normal(size=60)
     made = display.from_predictions(y, score, sensitive_features=group, **FEW.get(display, {}))
-    made.plot()
     made.figure_.canvas.draw()
     told = " ".join(" ".join(texts(made.figure_)).split())
     assert any(
@@ -221,7 +231,7 @@ def test_figures_grow_with_their_legends():
     heights = []
     for k in (2, 4):
         y, score, group, _ = columns(n_groups=k)
-        made = plots.GroupRocDisplay.from_predictions(y, score, sensitive_features=group).plot()
+        made = plots.GroupRocDisplay.from_predictions(y, score, sensitive_features=group)
         heights.append(made.figure_.get_figheight())
         made.plot(made.ax_)
     assert heights[1] > heights[0] + 0.3

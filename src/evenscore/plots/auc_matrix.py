@@ -47,8 +47,9 @@ class AucMatrixDisplay(ScoreDisplay):
 
     >>> import evenscore as es
     >>> y, s, groups = [0, 1] * 50, range(100), list("aabb") * 25
-    >>> display = es.plots.AucMatrixDisplay.from_predictions(y, s, sensitive_features=groups)
-    >>> display.plot(es.plots.figure()[1]).texts_[0][0].get_text()
+    >>> display = es.plots.AucMatrixDisplay.from_predictions(
+    ...     y, s, sensitive_features=groups, ax=es.plots.figure()[1])
+    >>> display.texts_[0][0].get_text()
     '0.50'
 
     After `plot`: `mesh_`, `texts_` (rows of texts; none if there is no room) and `colorbar_`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from inspect import signature
 from textwrap import wrap
@@ -78,7 +78,7 @@ class Display(ABC):
 
 
 class ScoreDisplay(Display):
-    """A display of a score by class and group; further options are those of `from_scores`."""
+    """A display of a score by class and group."""
 
     @classmethod
     @abstractmethod
@@ -100,7 +100,8 @@ class ScoreDisplay(Display):
     ) -> Self:
         """From columns: labels, scores and groups (see `GroupedScores.from_arrays`).
 
-        With `ax` it is drawn there at once; otherwise `plot` draws it.
+        As in scikit-learn it is drawn at once, on `ax` or in a new figure. Further options are
+        those of `from_scores`, which gives the same display undrawn, and of `plot`.
         """
         scores = GroupedScores.from_arrays(
             y_true,
@@ -110,11 +111,14 @@ class ScoreDisplay(Display):
             sample_weight=sample_weight,
             group_order=group_order,
         )
-        made = cls.from_scores(scores, **options)
-        return made if ax is None else made.plot(ax)
+        drawing = {
+            name: options.pop(name) for name in signature(cls.plot).parameters & options.keys()
+        }
+        draw: Callable[..., Self] = cls.from_scores(scores, **options).plot
+        return draw(ax, **drawing)
 
     @abstractmethod
-    def plot(self, ax: Axes | None = None) -> Self:
+    def plot(self, ax: Axes | None = None, *, theme: ThemeName | None = None) -> Self:
         """Draw it, on the given axes or on new ones."""
 
     @classmethod
@@ -131,7 +135,7 @@ class ScoreDisplay(Display):
         group_order: Sequence[Hashable] | None = None,
         **options: Any,
     ) -> Self:
-        """From a fitted classifier and the rows to score.
+        """From a fitted classifier and the rows to score, drawn at once like `from_predictions`.
 
         Scores come from `decision_function` or else `predict_proba`; the positive label is the
         second of the estimator's classes unless another is given.

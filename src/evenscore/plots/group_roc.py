@@ -71,8 +71,9 @@ class GroupRocDisplay(ScoreDisplay):
 
     >>> import evenscore as es
     >>> y, s, groups = [0, 1] * 50, range(100), list("aabb") * 25
-    >>> display = es.plots.GroupRocDisplay.from_predictions(y, s, sensitive_features=groups)
-    >>> [line.get_label()[:9] for line in display.plot(es.plots.figure()[1]).lines_]
+    >>> display = es.plots.GroupRocDisplay.from_predictions(
+    ...     y, s, sensitive_features=groups, ax=es.plots.figure()[1])
+    >>> [line.get_label()[:9] for line in display.lines_]
     ['a: AUC 0.', 'b: AUC 0.', 'everyone:']
 
     After `plot`: `lines_` and `bands_`, one an entry of `curves`, and `legend_`.

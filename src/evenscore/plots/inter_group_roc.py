@@ -45,14 +45,13 @@ class InterGroupRocDisplay(ScoreDisplay):
 
     >>> import evenscore as es
     >>> y, s, groups = [0, 1] * 50, range(100), list("aabb") * 25
-    >>> test = es.plots.InterGroupRocDisplay.from_predictions(
-    ...     y, s, sensitive_features=groups, band=None)
-    >>> train = es.plots.InterGroupRocDisplay.from_predictions(
-    ...     y[::2], s[::2], sensitive_features=groups[::2], band=None)
     >>> figure, ax = es.plots.figure()
-    >>> test.plot(ax, name="test").figure_ is figure
-    True
-    >>> train.plot(ax, name="train", linestyle="--").ax_ is ax
+    >>> test = es.plots.InterGroupRocDisplay.from_predictions(
+    ...     y, s, sensitive_features=groups, band=None, ax=ax, name="test")
+    >>> train = es.plots.InterGroupRocDisplay.from_predictions(
+    ...     y[::2], s[::2], sensitive_features=groups[::2], band=None,
+    ...     ax=ax, name="train", linestyle="--")
+    >>> test.figure_ is train.figure_ is figure
     True
 
     After `plot`: `lines_`, `bands_` and `points_`, one an entry of `curves` (None where there is

@@ -43,9 +43,9 @@ class PaperRocDisplay(ScoreDisplay):
     >>> import evenscore as es
     >>> y, s, groups = [0, 1] * 50, range(100), list("aabb") * 25
     >>> panel = es.plots.PaperRocDisplay.from_predictions(
-    ...     y, s, sensitive_features=groups, rates=(1 / 8, 1 / 4))
-    >>> ax = panel.plot(es.plots.figure()[1], name="test").ax_
-    >>> panel.plot(ax, name="train", linestyle="--").lines_[0].get_linestyle()
+    ...     y, s, sensitive_features=groups, rates=(1 / 8, 1 / 4),
+    ...     ax=es.plots.figure()[1], name="test")
+    >>> panel.plot(panel.ax_, name="train", linestyle="--").lines_[0].get_linestyle()
     '--'
 
     After `plot`: `overall_` (a line), `lines_`, `points_`, `bands_` (as `InterGroupRocDisplay`)

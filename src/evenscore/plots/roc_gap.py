@@ -79,8 +79,9 @@ class RocGapDisplay(ScoreDisplay):
     >>> import evenscore as es
     >>> y, s, groups = [0, 1] * 50, range(100), list("aabb") * 25
     >>> display = es.plots.RocGapDisplay.from_predictions(
-    ...     y, s, sensitive_features=groups, bands=("pointwise",), tolerance=0.05)
-    >>> len(display.plot(es.plots.figure()[1]).lines_)
+    ...     y, s, sensitive_features=groups, bands=("pointwise",), tolerance=0.05,
+    ...     ax=es.plots.figure()[1])
+    >>> len(display.lines_)
     2
 
     After `plot`: `lines_`, `bands_` (a list a curve) and `points_` (an error bar container or

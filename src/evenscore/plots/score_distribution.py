@@ -37,7 +37,7 @@ class ScoreDistributionDisplay(ScoreDisplay):
     >>> import evenscore as es
     >>> y, s, groups = [0, 1] * 50, range(100), list("aabb") * 25
     >>> display = es.plots.ScoreDistributionDisplay.from_predictions(
-    ...     y, s, sensitive_features=groups, n_bins=10)
+    ...     y, s, sensitive_features=groups, n_bins=10, ax=es.plots.figure()[1])
     >>> (display.density @ np.diff(display.edges)).round(6).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
 
