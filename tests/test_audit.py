@@ -303,7 +303,7 @@ def test_frames_and_several_columns():
     sex = np.where(group == 0, "f", "m")
     frame = pd.DataFrame({"sex": sex, "old": np.arange(len(y)) % 2 == 0})
     result = es.audit(pd.Series(y), pd.Series(score), sensitive_features=frame)
-    assert result.groups == ("f, False", "f, True", "m, False", "m, True")
+    assert result.groups == ("f × False", "f × True", "m × False", "m × True")
 
 
 def test_labels_that_read_alike_stay_apart():
@@ -631,6 +631,49 @@ def test_the_first_finding_says_who_is_worse_off():
     assert abs(result.worst("inter_group").value) == pytest.approx(wrong - other)
     with pytest.raises(ValueError, match="There is no gap 'nothing'"):
         result.worst("nothing")
+
+
+@pytest.mark.parametrize(("selected_is", "favoured"), [("good", "men"), ("bad", "women")])
+def test_an_audit_that_knows_what_is_good_for_people_says_whom_a_gap_favours(selected_is, favoured):
+    """Women score lower: men are favoured if a high score is good for a person."""
+    y, group = np.tile([0, 0, 1, 1], 500), np.tile(["men", "women"], 1000)
+    score = np.random.default_rng(0).normal(size=2000) + y - 1.0 * (group == "women")
+    for order in (("men", "women"), ("women", "men")):
+        result = es.audit(
+            y, score, sensitive_features=group, selected_is=selected_is, group_order=order
+        )
+        told = [finding.text for finding in result.findings if finding.kind == "gap"]
+        about = f"Being selected is {selected_is} for a person here, so this favours {favoured}."
+        directed = [text for text in told if "favours" in text]
+        assert len(directed) >= 5
+        assert all(text.endswith(about) for text in directed)
+        remark = "bears the most" if selected_is == "bad" else "rule of thumb of hiring"
+        assert remark in result.thresholds.remark
+        assert es.AuditResult.from_dict(result.to_dict()).settings.selected_is == selected_is
+    silent = es.audit(y, score, sensitive_features=group)
+    assert not any("favours" in finding.text for finding in silent.findings)
+    with pytest.raises(ValueError, match=r"selected_is must be .* not 'nice'"):
+        es.audit(y, score, sensitive_features=group, selected_is="nice")
+
+
+def test_who_ranks_higher_follows_from_who_is_compared():
+    """By brute force: shift one group up and see which way each statistic goes."""
+    y, group = np.tile([0, 0, 1, 1], 100), np.tile(["a", "b"], 200)
+    score = np.random.default_rng(0).normal(size=400) + y
+    shifted = es.audit(y, score + 0.5 * (group == "a"), sensitive_features=group)
+    for notion in CATALOGUE.values():
+        if notion.name in ("intra_group", "pair_error"):
+            assert notion.ranks_higher == 0
+        else:
+            assert notion.ranks_higher == np.sign(shifted.worst(notion.name).value)
+
+
+def test_words_claim_no_direction_where_the_interval_holds_zero():
+    y, score, group, _ = draw(16, n=150, levels=None, shift=0.0)
+    for gap in es.audit(y, score, sensitive_features=group).gaps:
+        sure = gap.low > 0.0 or gap.high < 0.0
+        assert (": " in gap.words) == sure
+        assert "% of pairs; " in gap.words
 
 
 def test_a_small_even_sample_says_what_it_cannot_tell():

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 from dataclasses import replace
 
 import jsonschema
@@ -50,6 +51,19 @@ def awkward():
 
 
 # ---------------------------------------------------------------------- JSON
+
+
+def test_text_in_place_of_a_path(result):
+    with pytest.raises(ValueError, match="from_json takes the path of a file"):
+        es.AuditResult.from_json(result.to_json())
+
+
+def test_what_is_undefined_is_never_nan_to_a_reader(awkward):
+    for told in (repr(awkward), str(awkward), *map(str, awkward.all_gaps)):
+        assert not re.search(r"\bnan\b", told)
+    assert str(Estimate("gap", math.nan, math.nan, math.nan, 0.95, "t")) == (
+        "gap: no value, no interval"
+    )
 
 
 def test_round_trip(result, awkward, tmp_path):

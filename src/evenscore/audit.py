@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,12 @@ from evenscore.constraints import RocConstraint
 from evenscore.distributions import Distribution, check_weights, to_floats
 from evenscore.findings import find
 from evenscore.inference.calibration import calibration_by_group
-from evenscore.inference.cuts import CutTable, cut_table
+from evenscore.inference.cuts import BURDEN_REMARK, CutTable, cut_table
 from evenscore.inference.estimate import check_level
 from evenscore.inference.moments import placement_moments
 from evenscore.labels import label_text
 from evenscore.outlines import coarsened, histogram
-from evenscore.results import AuditResult, Settings
+from evenscore.results import AuditResult, SelectedIs, Settings
 from evenscore.results.people import People
 from evenscore.scores import GroupedScores, check_scores, decode
 from evenscore.sections import (
@@ -60,6 +60,7 @@ def audit(
     thresholds: Any = None,
     title: str | None = None,
     group_order: Sequence[Hashable] | None = None,
+    selected_is: SelectedIs | None = None,
 ) -> AuditResult:
     """Audit a score: how well it ranks people, and whether it does so evenly across groups.
 
@@ -67,6 +68,8 @@ def audit(
     may be left out for labels 0/1, −1/1 and False/True. ROC gaps are estimated at `rates`; a gap up
     to `tolerance` is called even. `thresholds` are cuts to look at (a person is selected if their
     score is above); by default those that select the shares `rates` of all negatives.
+    `selected_is` says whether that is "good" for a person (a loan) or "bad" (a prison term): the
+    findings then say whom a gap favours.
 
     Rows are kept in memory, so that `result.compare(other)` can pair two scores of the same people.
 
@@ -78,7 +81,9 @@ def audit(
     >>> len(result.gaps)
     8
     """
-    settings = _Asked(rates, tolerance, confidence_level, random_state, thresholds, title)
+    settings = _Asked(
+        rates, tolerance, confidence_level, random_state, thresholds, title, selected_is
+    )
     score = to_numbers(y_score, "y_score")
     positive, codes, groups = decode(
         y_true, sensitive_features, pos_label=pos_label, group_order=group_order
@@ -125,6 +130,7 @@ def audit_scores(
     thresholds: Any = None,
     title: str | None = None,
     pos_label: Any = None,
+    selected_is: SelectedIs | None = None,
 ) -> AuditResult:
     """Audit a `GroupedScores`, for instance the table that a data engine's GROUP BY gave.
 
@@ -132,7 +138,9 @@ def audit_scores(
     `pos_label` only names the positive class. The result cannot `compare`: a table does not say
     who is who.
     """
-    settings = _Asked(rates, tolerance, confidence_level, random_state, thresholds, title)
+    settings = _Asked(
+        rates, tolerance, confidence_level, random_state, thresholds, title, selected_is
+    )
     check_scores(scores)
     _check_groups(scores.n_groups)
     named = replace(scores, groups=_distinct_names(scores.groups))
@@ -149,6 +157,7 @@ class _Asked:
     random_state: int
     thresholds: Any
     title: str | None
+    selected_is: SelectedIs | None
 
     def __post_init__(self) -> None:
         RocConstraint(rates=self.rates)  # type: ignore[arg-type]
@@ -164,6 +173,11 @@ class _Asked:
             raise ValueError(f"random_state must be a whole number of at least 0, not {seed!r}.")
         if self.title is not None and not isinstance(self.title, str):
             raise ValueError(f"title must be text, not {self.title!r}.")
+        if self.selected_is not in (None, *get_args(SelectedIs)):
+            raise ValueError(
+                f"selected_is must be 'good' or 'bad' (for a person), or None, not "
+                f"{self.selected_is!r}."
+            )
         if self.thresholds is not None:
             cuts = np.atleast_1d(to_floats(self.thresholds, "thresholds"))
             if cuts.ndim != 1 or cuts.size == 0 or not np.isfinite(cuts).all():
@@ -180,6 +194,7 @@ class _Asked:
             float(self.confidence_level),
             int(self.random_state),
             __version__,
+            self.selected_is,
         )
 
 
@@ -234,7 +249,10 @@ def _cuts(scores: GroupedScores, asked: _Asked, level: float) -> CutTable:
         rates = asked.settings().rates
         cuts = scores.pooled("negatives").threshold(rates)
         labels = tuple(f"selects at most {rate:.1%} of all negatives" for rate in rates)
-    return cut_table(scores, cuts, labels=labels, confidence_level=level)
+    found = cut_table(scores, cuts, labels=labels, confidence_level=level)
+    if asked.selected_is == "bad":
+        return replace(found, remark=BURDEN_REMARK)
+    return found
 
 
 def _explorer(scores: GroupedScores, everyone: Distribution, level: float) -> CutTable:

@@ -84,6 +84,21 @@ class Notion:
             return np.asarray(compared / total)
 
     @property
+    def ranks_higher(self) -> int:
+        """Where the group with the higher statistic ranks: 1 higher, −1 lower, 0 neither.
+
+        It ranks higher if its people are those outranking, lower if they are those outranked; where
+        they are both, the statistic is about mistakes and favours nobody.
+
+        >>> CATALOGUE["bnsp"].ranks_higher, CATALOGUE["bpsn"].ranks_higher
+        (1, -1)
+        """
+        below, above = (
+            any(pair[side].whose == "own group" for pair in self.pairs) for side in (0, 1)
+        )
+        return int(above) - int(below)
+
+    @property
     def compares_others(self) -> bool:
         """Whether the statistic of a group depends on the group it is compared with."""
         return any(side.whose == "other group" for pair in self.pairs for side in pair)
@@ -122,11 +137,14 @@ class Notion:
         """What the statistic of `group` is the probability of."""
         return self.sentence.format(group=group, other=other)
 
-    def say_gap(self, first: str, second: str, left: float, right: float) -> str:
+    def say_gap(
+        self, first: str, second: str, left: float, right: float, *, sure: bool = True
+    ) -> str:
         """The gap in words: what it means, and how often either thing happens, in pairs of people.
 
         `left` and `right` are the statistics of the two groups. Where the notion is about mistakes,
-        these are counted; a tie counts half.
+        these are counted; a tie counts half. If it is not `sure` which of the two is higher, the
+        shares are told and no more.
         """
         if self.mistake:
             told, left, right = self.mistake, 1.0 - left, 1.0 - right
@@ -140,7 +158,7 @@ class Notion:
             f"{told.format(group=group, other=other)} in {share:.1%}{of}"
             for (share, group, other), of in zip(sides, (" of pairs", ""), strict=True)
         )
-        if left == right:
+        if left == right or not sure:
             return shares
         return f"{self.reading.format(high=high, low=low)}: {shares}"
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from evenscore.catalogue import CATALOGUE
 from evenscore.inference.estimate import Estimate, percent
 from evenscore.results import AuditResult, Finding
 from evenscore.scores import CLASSES
@@ -54,7 +55,9 @@ def _gaps(result: AuditResult) -> Iterable[Finding]:
     for gap in beyond:
         if gap.name not in names and len(names) < _SHOWN:
             names.append(gap.name)
-            yield Finding("gap", f"{_capital(gap.words)}. {_capital(_measured(gap, tolerance))}.")
+            told = f"{_capital(gap.words)}. {_capital(_measured(gap, tolerance))}."
+            sign = CATALOGUE[gap.name].ranks_higher
+            yield Finding("gap", told + (_favours(result, _higher(gap, sign)) if sign else ""))
     more = len(beyond) - len(names)
     if more:
         yield Finding(
@@ -72,11 +75,11 @@ def _cuts(result: AuditResult) -> Iterable[Finding]:
         beyond = [gap for gap in result.beyond if gap.on == on]
         if beyond:
             gap = beyond[0]
-            favoured = gap.second if gap.value > 0 else gap.first
+            higher = _higher(gap, -1)
             yield Finding(
                 "gap",
-                f"{_capital(on)} of {favoured} are selected more often: {gap.words}. "
-                f"{_capital(_measured(gap, tolerance))}.",
+                f"{_capital(on)} of {higher[0]} are selected more often: {gap.words}. "
+                f"{_capital(_measured(gap, tolerance))}.{_favours(result, higher)}",
             )
 
 
@@ -87,21 +90,22 @@ def _stretches(result: AuditResult) -> Iterable[Finding]:
     """
     tolerance = result.settings.tolerance
     for curve in result.roc_gaps if len(result.groups) == 2 else ():
-        for beyond, favoured in (
-            (curve.simultaneous_low > tolerance, curve.second),
-            (curve.simultaneous_high < -tolerance, curve.first),
+        pair = curve.first, curve.second
+        for beyond, higher in (
+            (curve.simultaneous_low > tolerance, pair[::-1]),
+            (curve.simultaneous_high < -tolerance, pair),
         ):
             rates = curve.rates[beyond]
             if len(rates):
                 largest = np.abs(np.where(beyond, curve.value, 0.0)).argmax()
-                other = curve.first if favoured == curve.second else curve.second
                 yield Finding(
                     "gap",
-                    f"{_capital(curve.on)} of {favoured} are selected more often than those of "
-                    f"{other} by cuts that select {rates[0]:.0%} to {rates[-1]:.0%} of the "
+                    f"{_capital(curve.on)} of {higher[0]} are selected more often than those of "
+                    f"{higher[1]} by cuts that select {rates[0]:.0%} to {rates[-1]:.0%} of the "
                     f"{curve.on} of {curve.first}: there the {percent(curve.confidence_level)} "
                     f"band of the gap at all rates lies beyond {tolerance:g}, and the gap is "
-                    f"{curve.value[largest]:+.3f} at {curve.rates[largest]:.0%}.",
+                    f"{curve.value[largest]:+.3f} at {curve.rates[largest]:.0%}."
+                    f"{_favours(result, higher)}",
                 )
 
 
@@ -195,6 +199,20 @@ def _selection(result: AuditResult) -> Iterable[Finding]:
             "context",
             f"At the cut {table.thresholds[0]:.4g} ({table.labels[0]}), {ratio.notes[0]}.",
         )
+
+
+def _higher(gap: Estimate, sign: int) -> tuple[str, str]:
+    """Who ranks higher and who lower; `sign` is 1 if that is `first` for a gap above zero."""
+    return (gap.first, gap.second) if sign * gap.value > 0 else (gap.second, gap.first)
+
+
+def _favours(result: AuditResult, higher: tuple[str, str]) -> str:
+    """Whom it favours that one group ranks higher than another, if the audit was told."""
+    told = result.settings.selected_is
+    if told is None:
+        return ""
+    favoured = higher[0] if told == "good" else higher[1]
+    return f" Being selected is {told} for a person here, so this favours {favoured}."
 
 
 def _measured(gap: Estimate, tolerance: float) -> str:

@@ -80,14 +80,14 @@ def cross(
 
 
 def label_text(label: Hashable) -> str:
-    """How a label is shown: an intersection reads 'Female, Black'.
+    """How a label is shown: an intersection reads 'Female × Black'.
 
     Characters that would break a line or turn the direction of what follows are replaced.
 
     >>> print(label_text(("Female", "Black")), label_text("a" + chr(0x202E) + "b"))
-    Female, Black a�b
+    Female × Black a�b
     """
-    told = ", ".join(str(part) for part in label) if isinstance(label, tuple) else str(label)
+    told = " × ".join(str(part) for part in label) if isinstance(label, tuple) else str(label)
     return _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", told)
 
 

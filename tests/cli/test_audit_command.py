@@ -79,6 +79,13 @@ def test_thresholds_are_those_asked_for(table, tmp_path):
     assert numbers(tmp_path / "a.json")["thresholds"]["thresholds"] == [0.5, -1.0]
 
 
+def test_selected_is_good_or_bad(table, tmp_path):
+    path = tmp_path / "a.json"
+    assert run("audit", table, *ASKED, "--selected-is", "bad", "--json", path).exit_code == 0
+    assert numbers(path)["settings"]["selected_is"] == "bad"
+    assert run("audit", table, *ASKED, "--selected-is", "nice").exit_code == 2
+
+
 def test_groups_that_are_numbers_come_in_their_order(tmp_path):
     columns = people(900)
     columns["sex"] = [str(8 + k % 3) for k in range(900)]

@@ -40,6 +40,18 @@ def test_maps_are_those_of_a_repair_in_memory(table, maps, tmp_path):
     assert numbers(maps)["maps"] == expected.to_dict()["maps"]
 
 
+def test_the_auc_is_shown_before_and_after(table, tmp_path):
+    shown = run("repair", table, *ASKED, "-o", tmp_path / "maps.json").stdout
+    columns = people(1000)
+    found = in_memory(columns)
+    groups = {"sex": columns["sex"]}
+    [line] = [line for line in shown.splitlines() if "AUC" in line]
+    for score in (columns["score"], found.transform(columns["score"], sensitive_features=groups)):
+        audit = es.audit(columns["repaid"], score, sensitive_features=groups, pos_label="yes")
+        assert f"{audit.auc.value:.3f}" in line
+        assert f"{audit.auc.low:.3f} to {audit.auc.high:.3f}" in line
+
+
 def test_scores_are_mapped_and_rows_kept_in_order(maps, tmp_path):
     new = people(500, seed=1)
     path = write(tmp_path / "new.csv", new, delimiter=";")

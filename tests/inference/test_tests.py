@@ -70,6 +70,8 @@ def test_a_difference_is_found():
     assert (negative.on, positive.on) == ("negatives", "positives")
     assert negative.p_value > 0.01
     assert positive.p_value == pytest.approx(1 / 1000)
+    assert positive.is_bound
+    assert not negative.is_bound
     assert positive.adjusted_p_value == pytest.approx(2 / 1000)
 
 

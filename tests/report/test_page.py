@@ -184,6 +184,14 @@ def test_people_are_the_result_s_numbers(shown):
         assert same(number(row.one("data").attributes["value"]), result.auc_by_group[k].value)
 
 
+def test_the_matrix_shows_the_weights_of_the_pairs(shown):
+    result, html, _ = shown
+    k = len(result.groups)
+    weights = result.auc_matrix.pair_weights
+    told = re.findall(r"<br>([0-9.]+%) of pairs</small>", html)
+    assert told == ([share(weight) for weight in weights.ravel()] if 2 * k <= 12 else [])
+
+
 def test_cuts_are_the_result_s_numbers(shown):
     result, _, page = shown
     cuts = result.thresholds

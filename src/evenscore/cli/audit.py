@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
     from evenscore.tables import ScoredRows
 
 __all__ = ["audit"]
+
+
+class SelectedIs(StrEnum):
+    """What being selected is for a person."""
+
+    good = "good"
+    bad = "bad"
 
 
 @one_sentence
@@ -36,6 +44,10 @@ def audit(
     ] = None,
     confidence_level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    selected_is: Annotated[
+        SelectedIs | None,
+        typer.Option(help="Is a high score good for a person (a loan) or bad (a prison term)?"),
+    ] = None,
     title: Annotated[str | None, typer.Option(help="Of the report.")] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write the report here.")] = None,
     json: Annotated[Path | None, typer.Option("--json", help="Write the numbers here.")] = None,
@@ -59,7 +71,7 @@ def audit(
 
     Examples:
       evenscore audit scores.csv --label repaid --pos-label yes \
-        --score score --group sex --html report.html --json report.json
+        --score score --group sex --selected-is good --html report.html
 
       evenscore audit scores.parquet --label y --score s \
         --group sex --group race --tolerance 0.1 --fail-on-gap --quiet
@@ -89,6 +101,7 @@ def audit(
                 confidence_level=confidence_level,
                 random_state=seed,
                 thresholds=threshold or None,
+                selected_is=None if selected_is is None else selected_is.value,
                 title=title or f"{table.name}: {score} by {', '.join(group)}",
             )
     if html is not None:

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from evenscore.cli import options
 from evenscore.cli.errors import one_sentence
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def demo(
     html: Annotated[Path, typer.Option("--html", help="Where the report is written.")] = Path(
         "report.html"
     ),
+    quiet: options.Quiet = False,
 ) -> None:
     """Audit an unfair score of income, learn a fair one, compare them on people neither has seen.
 
@@ -44,7 +46,7 @@ def demo(
     from evenscore.terminal import render_comparison as side_by_side
 
     target_file(html)  # refused before a minute is spent
-    console = Console(width=min(Console().width, 110), highlight=False)
+    console = Console(width=min(Console().width, 110), highlight=False, quiet=quiet)
     data = load_adult()
     X, y, groups = data.X[data.train], data.y[data.train], data.groups[data.train]
 
@@ -55,6 +57,7 @@ def demo(
             sensitive_features=data.groups[data.test],
             rates=RATES,
             tolerance=TOLERANCE,
+            selected_is="good",
             title=title,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from evenscore.cli import options
 from evenscore.cli.errors import one_sentence, say_dropped, sentences
 
 if TYPE_CHECKING:
+    from evenscore.inference.estimate import Estimate
     from evenscore.repairs import Repair
 
 __all__ = ["SCORE_COLUMN", "repair"]
@@ -56,6 +58,7 @@ def repair(
       evenscore score maps.json new.csv -o repaired.csv
     """
     from evenscore.files import write_atomically
+    from evenscore.inference.variance import auc_estimates
     from evenscore.repairs import repair as repair_arrays
     from evenscore.tables import read_scores
 
@@ -82,20 +85,29 @@ def repair(
                 soften=soften,
                 **more,
             )
+            repaired = found.transform(rows.score, sensitive_features=people.columns())
+            sides = (rows, replace(rows, score=repaired))
+            aucs = [auc_estimates(side.grouped())[0] for side in sides]
     content = {**found.to_dict(), SCORE_COLUMN: score}
     write_atomically(output, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
     console = Console(quiet=quiet)
-    console.print(_gaps(found))
+    console.print(_table(found, aucs))
+    console.print(
+        "These are the people that the maps were made from: on others, gaps are larger.",
+        highlight=False,
+    )
     console.print(f"Written: {output}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _gaps(found: Repair) -> RichTable:
-    from evenscore.results.numbers import interval, reasons, signed
+def _table(found: Repair, aucs: list[Estimate]) -> RichTable:
+    from evenscore.results.numbers import interval, plain, reasons, signed
     from evenscore.terminal import add_notes
 
-    table = RichTable(title="Gaps before and after the repair: even is zero", title_justify="left")
-    for k, name in enumerate(("gap", "before", "95% interval", "after", "95% interval")):
+    table = RichTable(title="Before and after: an even gap is zero", title_justify="left")
+    for k, name in enumerate(("", "before", "95% interval", "after", "95% interval")):
         table.add_column(name, justify="left" if k == 0 else "right")
+    pairs = [(plain(auc.value), interval(auc.low, auc.high)) for auc in aucs]
+    table.add_row("AUC", *(told for pair in pairs for told in pair))
     gaps = found.gaps or {}
     for before, after in zip(gaps["before"], gaps["after"], strict=True):
         cells = [

@@ -32,6 +32,10 @@ FOUR_FIFTHS_REMARK = (
     "Four fifths is a rule of thumb of hiring practice in the United States; a ratio below it or "
     "above it proves nothing by itself."
 )
+BURDEN_REMARK = (
+    "Being selected is bad for a person here: the group that is selected most often bears the "
+    "most. Four fifths is a rule of thumb for selections that are good for people."
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,10 +103,12 @@ class Estimate:
         )
 
     def __str__(self) -> str:
-        told = (
-            f"{self.name}: {self.value:.4f}, {percent(self.confidence_level)} interval "
-            f"[{self.low:.4f}, {self.high:.4f}]"
-        )
+        value = "no value" if math.isnan(self.value) else f"{self.value:.4f}"
+        told = f"{self.name}: {value}"
+        if math.isnan(self.low) or math.isnan(self.high):
+            told += ", no interval"
+        else:
+            told += f", {percent(self.confidence_level)} interval [{self.low:.4f}, {self.high:.4f}]"
         return "; ".join((told, *self.warnings))
 
     def detectable(self, power: float = 0.8) -> float:

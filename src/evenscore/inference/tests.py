@@ -44,6 +44,11 @@ class PermutationTest:
     reason: str | None = None
     warnings: tuple[str, ...] = ()
 
+    @property
+    def is_bound(self) -> bool:
+        """Whether no permutation came near the sample: more of them might have a lower p-value."""
+        return self.p_value * (self.n_permutations + 1) < 1.5
+
 
 def permutation_tests(
     scores: GroupedScores,

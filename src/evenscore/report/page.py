@@ -32,6 +32,9 @@ __all__ = ["page", "policy"]
 
 TABLE_CELLS = 12  # of the matrix as a table: more do not fit on a sheet of paper
 PICTURE_CELLS = 24  # of the matrix as a picture
+_FILTERS = (
+    "count", "exact", "p_bound", "p_value", "plain", "ratio", "share", "signed", "why_none",
+)  # fmt: skip
 
 
 def page(
@@ -115,10 +118,7 @@ def _template() -> jinja2.Template:
         keep_trailing_newline=True,
         loader=jinja2.FunctionLoader(_asset),
     )
-    environment.filters |= {
-        name: getattr(numbers, name)
-        for name in ("count", "exact", "p_value", "plain", "ratio", "share", "signed", "why_none")
-    }
+    environment.filters |= {name: getattr(numbers, name) for name in _FILTERS}
     environment.filters["first_capital"] = lambda text: text[:1].upper() + text[1:]
     environment.globals |= {
         "interval": numbers.interval,

@@ -32,6 +32,16 @@ the second.'
     )
 
 
+def _selected(result: AuditResult) -> str:
+    told = result.settings.selected_is
+    if told is None:
+        return (
+            "Whose score is above a cut. Whether that is good for a person (a loan) or bad (a "
+            "prison term) this audit was not told: the groups that gaps favour are not named."
+        )
+    return f"Whose score is above a cut. This is {told} for a person here."
+
+
 def glossary(result: AuditResult) -> list[tuple[str, str]]:
     """Words and what they mean, in the order of a first reading."""
     level, tolerance = percent(result.settings.confidence_level), result.settings.tolerance
@@ -97,6 +107,7 @@ def glossary(result: AuditResult) -> list[tuple[str, str]]:
             f"A range of rates on which all gaps are within the tolerance, with {level} "
             "confidence for the whole statement.",
         ),
+        ("Selected", _selected(result)),
         ("Selection rate", "The share of a group whose score is above the cut."),
         ("False positive rate (FPR)", "The share of a group's negatives that are selected."),
         ("False negative rate (FNR)", "The share of a group's positives that are not selected."),

@@ -11,6 +11,7 @@ from evenscore.results.parts import (
     GapCurve,
     LabelledMatrix,
     Sample,
+    SelectedIs,
     Settings,
     verdict,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "GapCurve",
     "LabelledMatrix",
     "Sample",
+    "SelectedIs",
     "Settings",
     "verdict",
 ]

@@ -19,6 +19,7 @@ from evenscore.inference.tests import PermutationTest
 from evenscore.outlines import Histogram, Outline
 from evenscore.results.family import beyond_all
 from evenscore.results.frames import Backend, data_frame, estimate_columns
+from evenscore.results.numbers import interval, plain
 from evenscore.results.parts import (
     ClassCertificate,
     DetectableGap,
@@ -193,6 +194,10 @@ class AuditResult:
     @classmethod
     def from_json(cls, path: str | Path) -> AuditResult:
         """Read the file that `to_json` wrote."""
+        if isinstance(path, str) and path.lstrip().startswith("{"):
+            raise ValueError(
+                "from_json takes the path of a file; of JSON text, use from_dict(json.loads(text))."
+            )
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (UnicodeDecodeError, json.JSONDecodeError) as error:
@@ -227,9 +232,9 @@ class AuditResult:
         auc, groups = self.auc, ", ".join(self.groups[:6])
         more = f", … ({len(self.groups)} groups)" if len(self.groups) > 6 else ""
         return (
-            f"<AuditResult: {self.sample.n:,} people, groups {groups}{more}, AUC {auc.value:.3f} "
-            f"({auc.low:.3f} to {auc.high:.3f}), {len(self.beyond)} of {len(self.all_gaps)} gaps "
-            f"beyond {self.settings.tolerance:g}>"
+            f"<AuditResult: {self.sample.n:,} people, groups {groups}{more}, "
+            f"AUC {plain(auc.value)} ({interval(auc.low, auc.high)}), "
+            f"{len(self.beyond)} of {len(self.all_gaps)} gaps beyond {self.settings.tolerance:g}>"
         )
 
     def __rich__(self) -> Any:

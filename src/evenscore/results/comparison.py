@@ -14,6 +14,7 @@ from evenscore.inference.magnitudes import Paired
 from evenscore.inference.paired import paired_estimates
 from evenscore.inference.paired_rates import paired_roc_gaps
 from evenscore.results.frames import Backend, data_frame
+from evenscore.results.numbers import interval, plain, signed
 from evenscore.results.plain import to_plain
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ class Difference:
         if self.one.value * self.other.value < 0.0 and self.one.name != "AUC":
             d, what = self.magnitude, "of opposite signs, a difference in size"
         return (
-            f"{self.title}: {self.one.value:.3f} against {self.other.value:.3f}, {what} of "
-            f"{d.value:+.3f} ({percent(d.confidence_level)} interval {d.low:+.3f} to "
-            f"{d.high:+.3f}): {self.change}"
+            f"{self.title}: {plain(self.one.value)} against {plain(self.other.value)}, {what} of "
+            f"{signed(d.value)} ({percent(d.confidence_level)} interval "
+            f"{interval(d.low, d.high, 'signed')}): {self.change}"
         )
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "count",
     "exact",
     "interval",
+    "p_bound",
     "p_value",
     "plain",
     "ratio",
@@ -81,6 +82,15 @@ def p_value(value: float) -> str:
     ('0.012', '< 0.0001')
     """
     return "< 0.0001" if value < 1e-4 else _told(value, ".2g")
+
+
+def p_bound(value: float, bound: bool) -> str:
+    """A p-value of a permutation test, or the least that so many permutations can give.
+
+    >>> p_bound(0.001, True), p_bound(0.25, False)
+    ('≤ 0.001', '0.25')
+    """
+    return f"≤ {_told(value, '.2g')}" if bound and not math.isnan(value) else p_value(value)
 
 
 def interval(low: float, high: float, kind: Kind = "plain") -> str:

@@ -23,6 +23,7 @@ __all__ = [
     "GapCurve",
     "LabelledMatrix",
     "Sample",
+    "SelectedIs",
     "Settings",
     "Verdict",
     "verdict",
@@ -30,6 +31,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Verdict = Literal["beyond", "within", "unclear", "undefined"]
+SelectedIs = Literal["good", "bad"]
 
 
 def verdict(estimate: Estimate, tolerance: float) -> Verdict:
@@ -52,13 +54,18 @@ def verdict(estimate: Estimate, tolerance: float) -> Verdict:
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What the audit was asked. `random_state` seeds the resampling of bands and tests."""
+    """What the audit was asked. `random_state` seeds the resampling of bands and tests.
+
+    `selected_is` says whether being selected, a high score, is "good" or "bad" for a person; None
+    if the audit was not told.
+    """
 
     rates: tuple[float, ...]
     tolerance: float
     confidence_level: float
     random_state: int
     evenscore_version: str
+    selected_is: SelectedIs | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,7 +95,8 @@ def gap_section(scores: GroupedScores, moments: PlacementMoments, level: float) 
             words = ""
             if not np.isnan(estimate.value):
                 sides = float(values[i, j]), float(values[j, i])
-                words = notion.say_gap(estimate.first, estimate.second, *sides)
+                told_apart = estimate.low > 0.0 or estimate.high < 0.0
+                words = notion.say_gap(estimate.first, estimate.second, *sides, sure=told_apart)
             found.append(replace(estimate, words=words))
     total = n_pairs * len(CATALOGUE)
     omitted = _left_out("named gap", n_pairs, scores.n_groups)
