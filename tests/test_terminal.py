@@ -110,3 +110,13 @@ def test_a_verdict_has_its_colour_whatever_it_says():
     assert verdict_text("beyond", "beyond 0.02").plain == "beyond 0.02"
     assert verdict_text("beyond").style == verdict_text("beyond", "so").style == "red"
     assert verdict_text("undefined").style == "dim"
+
+
+def test_a_narrow_terminal_folds_numbers_and_cuts_none(result):
+    told = shown(result, width=60)
+    assert max(map(len, told.splitlines())) <= 60
+    [people] = re.findall(r"Who is in the sample(.*?)AUC gaps", told, re.DOTALL)
+    for group, auc in zip(result.groups, result.auc_by_group, strict=True):
+        assert re.search(rf"^ *{group} ", people, re.MULTILINE)
+        for number in (auc.value, auc.low, auc.high):
+            assert f"{number:.3f}" in people

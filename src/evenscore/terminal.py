@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.table import Table
+from rich.text import Text
 
 from evenscore.inference.estimate import Estimate, percent
 from evenscore.results import AuditResult, ComparisonResult
@@ -22,11 +27,6 @@ from evenscore.results.numbers import (
 )
 from evenscore.results.parts import Finding, Verdict
 
-if TYPE_CHECKING:
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
 __all__ = ["add_notes", "render", "render_comparison", "tell", "verdict_text"]
 
 _COLOURS = {"beyond": "red", "within": "green", "unclear": "yellow", "undefined": "dim"}
@@ -36,9 +36,6 @@ _SHOWN = 24  # gaps in a table; the rest are in the frame
 
 def render(result: AuditResult) -> Group:
     """Findings, people, gaps, cuts and warnings, as a renderable."""
-    from rich.console import Group
-    from rich.text import Text
-
     title = result.title or f"Audit of {result.sample.n:,} people"
     parts: list[Any] = [Text(title, style="bold"), Text("")]
     parts += [*tell(result.findings), Text(""), _people(result)]
@@ -56,8 +53,6 @@ def render(result: AuditResult) -> Group:
 
 def tell(findings: Iterable[Finding]) -> list[Text]:
     """Findings in words, each behind a mark of its kind."""
-    from rich.text import Text
-
     told = []
     for finding in findings:
         mark, colour = _MARKS.get(finding.kind, ("·", "default"))
@@ -77,12 +72,20 @@ def add_notes(table: Table, notes: Iterable[str]) -> None:
         table.caption, table.caption_justify = _text(told), "left"
 
 
-def _table(title: str, *columns: str, left: int = 1) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
+class _Fitting(Table):
+    """A table whose numbers stay whole: folded, not cut, where the terminal is too narrow."""
 
-    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        whole = console.measure(self, options=options.update(width=10_000)).minimum
+        if whole > options.max_width:
+            for column in self.columns:
+                column.no_wrap, column.min_width = False, None
+        yield from super().__rich_console__(console, options)
+
+
+def _table(title: str, *columns: str, left: int = 1) -> Table:
+
+    table = _Fitting(title=Text(title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for k, column in enumerate(columns):
         name = k < left
         justify: Literal["left", "right"] = "left" if name else "right"
@@ -96,8 +99,6 @@ def _table(title: str, *columns: str, left: int = 1) -> Table:
 
 def _text(value: str, style: str = "") -> Text:
     """Text as it is: brackets in a group's name are no markup."""
-    from rich.text import Text
-
     return Text(value, style=style)
 
 
@@ -167,8 +168,6 @@ def _cut(result: AuditResult, t: int) -> Table:
 
 def render_comparison(result: ComparisonResult) -> Group:
     """The two scores side by side, as a renderable."""
-    from rich.console import Group
-
     level = percent(result.confidence_level)
     one, other = result.title or "this score", result.other_title or "the other"
     two = len(result.groups) == 2
