@@ -154,7 +154,7 @@ def test_intersections(kind):
     scores = GroupedScores.from_arrays([0, 1, 0, 1, 0, 1], np.arange(6), sensitive_features=both)
     assert scores.groups == (("f", 20), ("f", 60), ("m", 20), ("m", 60))
     np.testing.assert_array_equal(scores.cell_weights, [[2, 1, 0, 0], [0, 0, 2, 1]])
-    assert scores.cell_name(0) == "negatives of f, 20"
+    assert scores.cell_name(0) == "negatives of f × 20"
 
 
 def test_many_columns_do_not_overflow():

@@ -44,4 +44,4 @@ def test_names_differ_even_if_their_short_forms_do_not():
     names = group_names(groups)
     assert len(set(names)) == 3
     assert group_names([1, "1", True]) == ("1 (1)", "1 (2)", "True")
-    assert group_names([("Female", "Black"), None, " "]) == ("Female, Black", "None", "' '")
+    assert group_names([("Female", "Black"), None, " "]) == ("Female × Black", "None", "' '")

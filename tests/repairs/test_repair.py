@@ -138,7 +138,7 @@ def test_increasing_maps_that_keep_ranking_and_ties(
     assert after.max() <= score.max() + 0.002 * np.ptp(score) + 1e-12
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), n_groups=st.sampled_from([2, 3]))
 def test_what_is_repaired_stays_as_it_is(seed, n_groups):
     y, score, group = sample(1500, n_groups, seed, shift=0.4)
@@ -160,7 +160,7 @@ def test_a_repaired_auc_gap_stays_as_it_is(name):
     assert all(mapping.is_identity for mapping in again.maps)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6), constraint=st.sampled_from([ROC, "bnsp"]))
 def test_names_and_order_of_groups_do_not_matter(seed, constraint):
     y, score, group = sample(300, 3, seed)

@@ -375,7 +375,7 @@ def test_groups_from_two_columns():
     one = LinearScorer("inter_group", tolerance=0.05)
     one.fit(X, y, sensitive_features=pd.DataFrame(columns))
     assert one.groups_ == (("f", False), ("f", True), ("m", False), ("m", True))
-    assert one.gap_names_[0] == "inter_group, f, False and f, True"
+    assert one.gap_names_[0] == "inter_group, f × False and f × True"
     assert one.converged_
 
 
