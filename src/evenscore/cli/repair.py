@@ -93,7 +93,7 @@ def repair(
     console = Console(quiet=quiet)
     console.print(_table(found, aucs))
     console.print(
-        "These are the people that the maps were made from: on others, gaps are larger.",
+        "The maps were made from these people: on others, expect somewhat larger gaps.",
         highlight=False,
     )
     console.print(f"Written: {output}", markup=False, highlight=False, soft_wrap=True)
