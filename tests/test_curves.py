@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenscore import RocCurve
-from evenscore.curves import CurveDifference
+from evenscore.curves import CurveDifference, ReferenceCuts
 from evenscore.distributions import Distribution
 
 levels = st.lists(st.integers(0, 6), min_size=1, max_size=12)
@@ -186,3 +186,22 @@ def test_rates_outside_the_unit_interval_are_refused():
     for bad in ((0.5, 0.5), (0.5, 0.2), (-0.1, 0.5), (0.5, 1.1)):
         with pytest.raises(ValueError, match="0 ≤ low < high ≤ 1"):
             c.gap().restrict(*bad)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_rates", [7, 400])  # fewer than people of the reference, and more
+def test_cuts_of_a_reference_serve_every_target(weighted, n_rates):
+    rng = np.random.default_rng(3)
+
+    def sample(n):
+        weight = rng.uniform(0.2, 3.0, n) if weighted else None
+        return Distribution.from_sample(rng.integers(0, 9, n), weight)
+
+    reference, rates = sample(50), np.sort(rng.random(n_rates))
+    cuts = [ReferenceCuts.at(reference, rates, split=split) for split in (False, True)]
+    for target in (sample(30), sample(80)):
+        curve = RocCurve(reference, target)
+        step, split = (cut.share_of(target) for cut in cuts)
+        np.testing.assert_array_equal(step, curve.evaluate(rates))
+        # The polygon by its vertices; rates drawn at random are at none of them.
+        np.testing.assert_allclose(split, np.interp(rates, *curve.vertices), atol=1e-9)

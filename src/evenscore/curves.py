@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenscore.distributions import RATE_TOLERANCE, Distribution, check_interval, check_rates
 
-__all__ = ["CurveDifference", "RocCurve"]
+__all__ = ["CurveDifference", "ReferenceCuts", "RocCurve"]
 
 Floats = NDArray[np.float64]
 
@@ -71,13 +71,7 @@ class RocCurve:
         rate = check_rates(rate)
         if self._empty:
             return np.full(rate.shape, np.nan)
-        # Only at a value of the reference is the polygon not vertical: it is cut there, and as much
-        # of the target's weight at that value is added as of the reference's.
-        cut = self.reference.threshold(rate)
-        left, run = self.reference.survival(cut), self.reference.share_at(cut)
-        part = np.divide(rate - left, run, out=np.zeros_like(rate), where=run > 0)
-        rise = self.target.share_at(cut)
-        return np.asarray(self.target.survival(cut) + np.clip(part, 0.0, 1.0) * rise)
+        return ReferenceCuts.at(self.reference, rate).share_of(self.target)
 
     @property
     def area(self) -> float:
@@ -133,6 +127,44 @@ class RocCurve:
     @property
     def _step_heights(self) -> Floats:
         return self._steps[1]
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceCuts:
+    """Where a reference is cut to leave given rates of it: found once, for many targets.
+
+    Rate k is left by the cut at `values[place[k]]` and a `part[k]` of those tied with it.
+
+    >>> one, two = Distribution.from_sample([1, 2, 3, 4]), Distribution.from_sample([2, 4, 5])
+    >>> ReferenceCuts.at(one, np.array([0, 0.125, 0.25, 1])).share_of(two)
+    array([0.33333333, 0.5       , 0.66666667, 1.        ])
+    """
+
+    values: Floats
+    part: Floats
+    place: NDArray[np.intp] | None  # None if every rate has a value of its own
+
+    @classmethod
+    def at(cls, reference: Distribution, rate: Floats, *, split: bool = True) -> ReferenceCuts:
+        """The cuts of a sample that is not empty; without `split` nobody tied with a cut counts."""
+        # Only at a value of the reference is the polygon not vertical: it is cut there, and as much
+        # of the target's weight at that value is added as of the reference's.
+        cut = reference.threshold(rate)
+        part = np.zeros_like(rate)
+        if split:
+            left, run = reference.shares(cut)
+            part = np.clip(np.divide(rate - left, run, out=part, where=run > 0), 0.0, 1.0)
+        if rate.size <= len(reference):
+            return cls(cut, part, None)
+        values, place = np.unique(cut, return_inverse=True)
+        return cls(values, part, place.reshape(rate.shape))
+
+    def share_of(self, target: Distribution) -> Floats:
+        """The share of a target above the cuts, and of those tied with them the same part."""
+        above, tied = target.shares(self.values)
+        if self.place is not None:
+            above, tied = above[self.place], tied[self.place]
+        return np.asarray(above + self.part * tied)
 
 
 @dataclass(frozen=True, eq=False)

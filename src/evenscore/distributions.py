@@ -120,7 +120,7 @@ class Distribution:
         """Total weight up to and including each value (row by row within ties)."""
         return np.cumsum(self.weights)
 
-    @property
+    @cached_property
     def total(self) -> float:
         """Total weight; 0 for an empty sample."""
         return float(self.cumulative[-1]) if len(self) else 0.0
@@ -138,6 +138,43 @@ class Distribution:
         squares = np.square(self.weights) if self.squares is None else self.squares
         total = float(squares.sum())
         return self.total**2 / total if total > 0 else 0.0
+
+    def size_behind(self, share: ArrayLike) -> NDArray[np.float64]:
+        """The effective number of observations behind a share p of the largest values: p(1 − p)/V.
+
+        V = Σw²(x − p)²/(Σw)² is the variance of the weight above a fixed cut, x being 1 above it
+        and 0 below, so that 1/size = ((1 − p)h₁ + p h₀)/Σw with h = Σw²/Σw above and below. Where
+        weights depend on the value it is another at every cut, and none of them (Σw)²/Σw²; where
+        all are equal it is the number of observations. A cut within a row splits it in proportion.
+        Of few observations h is a poor estimate, and one light one beyond the cut would make the
+        size huge: each side counts two more of the typical weight Σw²/Σw of all, if that makes the
+        size smaller.
+
+        >>> heavy = Distribution.from_sample([1, 2, 3, 4], weight=[1, 1, 2, 2])
+        >>> heavy.size_behind([0.0, 0.5, 1.0]).round(3)
+        array([3. , 3.6, 3.6])
+        """
+        share = check_rates(share, "share")
+        if not self.is_weighted:  # and for an empty sample
+            return np.full(share.shape, self.effective_size)
+        p = np.clip(share, 1e-6, 1.0 - 1e-6)  # near enough to the limits at 0 and 1
+        above, squares = self.squares_above
+        typical = squares[-1]
+        inside = np.interp(p, above, squares)
+        weight, square = np.stack([p, 1.0 - p]), np.stack([inside, typical - inside])
+        other = weight[::-1]
+        plain = (other * square / weight).sum(axis=0)
+        added = 2.0 * typical
+        shrunk = (other * (square + added * typical) / (weight + added)).sum(axis=0)
+        return np.asarray(1.0 / np.maximum(plain, shrunk))
+
+    @cached_property
+    def squares_above(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Shares of the weight from the largest value down, and the squared weights therein."""
+        squares = np.square(self.weights) if self.squares is None else self.squares
+        down = (np.append(0.0, np.cumsum(column[::-1])) for column in (self.weights, squares))
+        above, inside = down
+        return above / above[-1], inside / above[-1] ** 2
 
     @cached_property
     def is_tied(self) -> bool:
@@ -191,13 +228,15 @@ class Distribution:
         share = (self.total - self.weight_below(cut, inclusive=True)) / self.total
         return np.where(np.isnan(cut), np.nan, share)
 
-    def share_at(self, value: ArrayLike) -> NDArray[np.float64]:
-        """P(S = value). NaN if empty."""
+    def shares(self, value: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """P(S > value) and P(S = value). NaN if empty."""
         at = np.asarray(value, dtype=np.float64)
         if self.total == 0.0:
-            return np.full(at.shape, np.nan)
+            return np.full(at.shape, np.nan), np.full(at.shape, np.nan)
         below, up_to = (self.weight_below(at, inclusive=end) for end in (False, True))
-        return np.asarray((up_to - below) / self.total)
+        return np.asarray((self.total - up_to) / self.total), np.asarray(
+            (up_to - below) / self.total
+        )
 
     def threshold(self, rate: ArrayLike) -> NDArray[np.float64]:
         """F⁻¹(1 − rate) = inf{t : P(S > t) ≤ rate}, −∞ for rate 1. NaN if empty."""

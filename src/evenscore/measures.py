@@ -35,6 +35,8 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 _BLOCK = 1 << 17  # entries of the dense (cells × levels) block: it stays in the cache
+_LARGEST = 1 << 21  # entries of a block that need not, so that it has `_ROWS` of every cell
+_ROWS = 32
 
 
 def auc(reference: Distribution, target: Distribution) -> float:
@@ -140,6 +142,8 @@ def blocks(scores: GroupedScores) -> Iterator[Block]:
     carried = np.zeros((n_cells, 1))
     # Rows are distinct in (score, cell): a level has as many rows as there are cells, at most.
     step = max(_BLOCK // max(n_cells, 1), n_cells, 1)
+    # With many cells, enough rows of each: products of a few rows are slow.
+    step = max(step, min(_ROWS * n_cells, _LARGEST // max(n_cells, 1)))
     start = 0
     while start < n_rows:
         stop = min(start + step, n_rows)

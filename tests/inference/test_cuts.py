@@ -8,9 +8,10 @@ from scipy.stats import binomtest
 from evenscore import GroupedScores
 from evenscore.inference import calibration_by_group, cut_table
 from evenscore.inference.cuts import ratio_limits
-from evenscore.inference.estimate import share_size, wilson
+from evenscore.inference.estimate import wilson
 from evenscore.inference.paired_rates import paired_roc_gaps
 from evenscore.inference.rates import rate_difference_estimates
+from evenscore.inference.shares import share_size
 from evenscore.measures import inter_group_curve
 
 
@@ -50,8 +51,12 @@ def test_weights_shrink_the_effective_size():
     chosen = (score > 0.0) & (group == 0)
     w, x = weight[chosen], y[chosen] == 1
     p, z = w[x].sum() / w.sum(), 1.959964
-    # Wilson's formula, with n = p(1 − p)/V of the variance V of the weighted share.
-    n = p * (1 - p) * w.sum() ** 2 / np.sum(w**2 * (x - p) ** 2)
+    # Wilson's formula, with n a little below p(1 − p)/V of the variance V of the weighted share.
+    size = p * (1 - p) * w.sum() ** 2 / np.sum(w**2 * (x - p) ** 2)
+    sums = [np.array([w[side].sum(), np.square(w[side]).sum(), side.sum()]) for side in (x, ~x)]
+    own = [weight[(group == 0) & (y == label)] for label in (1, 0)]
+    n = float(share_size(*sums, z, typical=np.array([np.sum(v**2) / np.sum(v) for v in own])))
+    assert 0.8 * size < n < size
     middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     assert weighted.precision.low[0, 0] == pytest.approx(middle - half, abs=1e-6)
@@ -91,9 +96,77 @@ def test_intervals_cover_with_weights_that_depend_on_the_outcome():
     assert kish / runs > 0.08  # misses of the size (Σw)²/Σw², which does not know of the outcome
 
 
+def sides(x, weight):
+    """Sums of weights, squares and ones inside and outside shares, along the last axis."""
+    return [
+        np.stack([np.sum(side * weight**power, axis=-1) for power in (1, 2, 0)]) for side in (x, ~x)
+    ]
+
+
 def test_a_share_of_none_or_all_has_kishs_size():
-    assert share_size([0.0, 1.0], 10.0, [0.0, 25.0], [25.0, 0.0]).tolist() == [4.0, 4.0]
-    assert share_size(np.nan, 0.0, 0.0, 0.0) == 0.0
+    weight = np.array([1.0, 1.0, 1.0, 1.0, 6.0])
+    nobody = np.zeros(5, dtype=bool)
+    for x in (nobody, ~nobody):
+        size = float(share_size(*sides(x, weight), 1.96))
+        assert 0.3 * 2.5 < size <= 2.5  # Kish's is 100/40; weights that vary take some of it
+    same = 3.0 * np.ones(5)
+    for x in (nobody, ~nobody):
+        assert float(share_size(*sides(x, same), 1.96)) == pytest.approx(5.0)
+    assert share_size(np.zeros(3), np.zeros(3), 1.96) == 0.0
+
+
+def test_classes_that_are_missing_weigh_what_they_weigh_elsewhere():
+    y, score = np.arange(200) % 4 == 0, np.arange(200.0)
+    weight, group = np.where(y, 5.0, 1.0), np.repeat([0, 1], 100)
+    y[-20:], weight[-20:] = False, 1.0  # nobody of the highest is positive
+    scores = GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
+    found = cut_table(scores, [179.5]).precision
+    # As good as 20/5 people: one positive among them would have weighed five times as much.
+    assert found.value[0, 1] == 0.0
+    assert found.high[0, 1] == pytest.approx(float(wilson(0.0, 4.0, 1.959964)[1]), abs=1e-6)
+    bins = calibration_by_group(scores, n_bins=20)
+    assert bins.positives.value[-1, 1] == 0.0
+    size = bins.weight[-1, 1] / 5.0
+    expected = float(wilson(0.0, size, 1.959964)[1])
+    assert bins.positives.high[-1, 1] == pytest.approx(expected, abs=1e-6)
+
+
+def test_equal_weights_are_the_number_of_people_and_large_samples_the_variance():
+    rng = np.random.default_rng(0)
+    x = rng.random(40) < 0.3
+    assert float(share_size(*sides(x, np.full(40, 0.1)), 1.96)) == pytest.approx(40.0)
+    x = rng.random(400_000) < 0.3
+    weight = rng.gamma(2.0, size=len(x)) * np.where(x, 3.0, 1.0)
+    p = weight[x].sum() / weight.sum()
+    size = p * (1 - p) * weight.sum() ** 2 / np.sum(weight**2 * (x - p) ** 2)
+    assert float(share_size(*sides(x, weight), 1.96)) == pytest.approx(size, rel=1e-3)
+
+
+@pytest.mark.parametrize(("n", "p", "heavy"), [(25, 0.8, 1.0), (60, 0.97, 3.0), (200, 0.03, 1.0)])
+def test_weighted_shares_of_few_people_cover(n, p, heavy):
+    """p(1 − p)/V alone misses a truth in one of ten samples here; see benchmarks/coverage.py."""
+    rng, z = np.random.default_rng(1), 1.959964
+    x = rng.random((4000, n)) < p
+    weight = rng.gamma(2.0, size=x.shape) * np.where(x, heavy, 1.0)
+    truth = p * heavy / (p * heavy + 1.0 - p)
+    inside, outside = sides(x, weight)
+    share = inside[0] / (inside[0] + outside[0])
+    low, high = wilson(share, share_size(inside, outside, z), z)
+    assert 0.94 < np.mean((low <= truth) & (truth <= high)) < 0.995
+
+
+def test_the_excess_allows_for_the_mean_score():
+    """Nobody is positive below one half: the share is known, the mean score of the bin is not."""
+    rng, held = np.random.default_rng(2), 0
+    for _ in range(300):
+        score, group = rng.random(400), rng.integers(0, 2, 400)
+        y = (score > 0.5) & (rng.random(400) < score)
+        scores = GroupedScores.from_arrays(y, score, sensitive_features=group)
+        found = calibration_by_group(scores, n_bins=3)
+        assert found.positives.value[0].tolist() == [0.0, 0.0]
+        truth = -found.edges[1] / 2.0
+        held += np.mean((found.excess.low[0] <= truth) & (truth <= found.excess.high[0]))
+    assert held / 300 > 0.94
 
 
 def test_four_fifths_is_told_by_the_interval():
@@ -196,6 +269,22 @@ def test_paired_roc_gap_intervals_cover():
             inside += paired.difference.low <= 0.0 <= paired.difference.high
             total += 1
     assert 0.9 < inside / total <= 1.0
+
+
+def test_paired_roc_gap_intervals_cover_where_few_lie_beyond_the_cut():
+    """Percentiles alone hold in 89 % of samples: draws repeat what one or two people do."""
+    rng, rate, runs, held = np.random.default_rng(3), 0.05, 250, 0
+    y, group = np.repeat([False, True], 50), np.tile([0, 1], 50)
+    truth = 1.0 - (1.0 - rate) ** 1.25 - rate  # of the first score; the second has no gap
+    for run in range(runs):
+        rank = rng.random(100)
+        one = np.where(group == 1, rank**0.8, rank)
+        two = np.where(rng.random(100) < 0.97, rank, rng.random(100))
+        for paired in paired_roc_gaps(y, one, two, group, "ab", [rate], random_state=run):
+            found = paired.difference
+            held += found.low <= truth <= found.high
+            assert "1 observations of the first group are expected" in found.warnings[-1]
+    assert held / (2 * runs) > 0.94
 
 
 def test_paired_roc_gaps_need_every_cell():

@@ -91,3 +91,52 @@ def test_an_empty_cell():
     display = InterGroupRocDisplay.from_audit(result).plot()
     display.figure_.canvas.draw()
     assert any("no positives of c" in line.get_label() for line in display.lines_)
+
+
+@pytest.mark.parametrize("weights", [None, "real"])
+@pytest.mark.parametrize("levels", [None, 10, 2])
+def test_columns_and_their_audit_give_the_same_numbers(levels, weights):
+    """Ties are split in both, for any coarseness of the score."""
+    y, score, group, weight = draw(4, n=300, levels=levels, weights=weights)
+    columns = dict(sensitive_features=group, sample_weight=weight)
+    result = audit(y, score, **columns)
+    asked = dict(rates=result.settings.rates)
+    gaps = [
+        RocGapDisplay.from_audit(result),
+        RocGapDisplay.from_predictions(y, score, **columns, **asked, bands=("pointwise",)),
+    ]
+    rocs = [
+        InterGroupRocDisplay.from_audit(result, band="pointwise"),
+        InterGroupRocDisplay.from_predictions(y, score, **columns, **asked, band="pointwise"),
+    ]
+    for ours, theirs in zip(*(display.curves for display in gaps), strict=True):
+        _same_band(ours.bands[0], theirs.bands[0])
+        np.testing.assert_allclose(ours.asked, theirs.asked, atol=1e-12)
+    for ours, theirs in zip(*(display.curves for display in rocs), strict=True):
+        _same_band(ours.band, theirs.band)
+        np.testing.assert_allclose(ours.values, theirs.values, atol=1e-12)
+        # The audit's heights are on the polygon that is drawn, between its ends where vertical.
+        low = [theirs.y[theirs.x < rate + 1e-9].max() for rate in ours.x]
+        high = [theirs.y[theirs.x > rate - 1e-9].min() for rate in ours.x]
+        between = np.interp(ours.x, theirs.x, theirs.y)
+        ends = np.minimum(high, between), np.maximum(low, between)
+        assert np.all((ends[0] - 1e-9 <= ours.y) & (ours.y <= ends[1] + 1e-9))
+    whole = GroupRocDisplay.from_predictions(y, score, **columns, band="pointwise")
+    for ours, theirs in zip(GroupRocDisplay.from_audit(result).curves, whole.curves, strict=True):
+        assert ours.auc.value == theirs.auc.value
+        assert theirs.band.value == pytest.approx(_upper(theirs, theirs.band.rates))
+
+
+def _same_band(ours, theirs):
+    places = np.searchsorted(theirs.rates, ours.rates - 1e-9)
+    assert theirs.rates[places] == pytest.approx(ours.rates)
+    for part in ("value", "low", "high"):
+        one, two = getattr(ours, part), getattr(theirs, part)[places]
+        np.testing.assert_allclose(one, two, atol=1e-12)
+
+
+def _upper(curve, rates):
+    """Heights of a polygon, the upper end where it is vertical."""
+    below = np.interp(rates, curve.x, curve.y)
+    at = [curve.y[np.isclose(curve.x, rate, atol=1e-12)].max(initial=0.0) for rate in rates]
+    return np.maximum(below, at)

@@ -18,7 +18,13 @@ def test_curves_and_marks_are_the_definition(levels, n_groups):
     y, score, group, weight = draw(5, n=60, n_groups=n_groups, levels=levels, weights="integer")
     rates = [0.125, 0.25, 0.7]
     display = InterGroupRocDisplay.from_predictions(
-        y, score, sensitive_features=group, sample_weight=weight, rates=rates, band=None
+        y,
+        score,
+        sensitive_features=group,
+        sample_weight=weight,
+        rates=rates,
+        band=None,
+        split_ties=False,
     ).plot()
     assert len(display.lines_) == 2 * (n_groups - 1)
     for number, (line, points) in enumerate(zip(display.lines_, display.points_, strict=True)):

@@ -23,6 +23,7 @@ def test_gaps_bands_and_marks(n_groups):
         rates=asked,
         tolerance=0.05,
         bands=("pointwise", "dkw"),
+        split_ties=False,
     ).plot(show_bands=True)
     scores = GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
     for number, line in enumerate(display.lines_):

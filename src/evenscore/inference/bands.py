@@ -10,54 +10,64 @@ bands: the laws of its scores, ties broken at random, are as near to those seen 
   z₀² + z₁² = z²;
 - DKW, for all rates at once, for any sample size and any distribution:
   [ROC(a − e₀) − e₁, ROC(a + e₀) + e₁] with e = √(log(4/δ) / 2n) of either sample;
-- simultaneous: the same shape with e = k/√n, the smallest k that the bootstrap finds sufficient on
-  the rates asked for; never wider than DKW's.
+- simultaneous: the same shape with a part of DKW's e₀ and e₁, the smallest that the bootstrap finds
+  sufficient on the rates asked for; never wider than DKW's.
+
+Weights may depend on the score. The size behind a share is then another at every rate
+(`Distribution.size_behind`), people are redrawn with their weights, and DKW's e grows with how far
+weights go with scores (`dkw_size`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenscore.curves import RocCurve
+from evenscore.curves import ReferenceCuts, RocCurve
 from evenscore.distributions import Distribution, check_rates
 from evenscore.inference.bootstrap import RandomState, RocReplicates, redraw
+from evenscore.inference.dkw import dkw_constant, dkw_size
 from evenscore.inference.estimate import (
     SMALL_CELL,
     check_count,
     check_level,
     normal_quantile,
     percent,
-    wilson,
 )
+from evenscore.inference.pointwise import pointwise_band
 from evenscore.measures import inter_group_curve
 from evenscore.scores import ClassName, GroupedScores
 
 __all__ = [
     "Band",
     "BandKind",
-    "dkw_constant",
-    "pointwise_band",
+    "dkw_bands",
     "roc_band",
     "roc_gap_band",
 ]
 
 Floats = NDArray[np.float64]
 BandKind = Literal["pointwise", "simultaneous", "dkw"]
+Shift = tuple[float, float]
 
 _BATCH = 2_000_000  # replicate weights held at a time
 _LEVELS = 4096  # the bootstrap sees samples through this many levels at most
-_ANGLES = np.linspace(0.0, np.pi / 2.0, 17)[:, None]
+_WEIGHTED_DKW = (
+    "with unequal weights the DKW band holds in large samples only: how weights go with scores, "
+    "which it allows for, is estimated"
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Band:
     """A curve over rates with its confidence band.
 
-    `shift` is (e₀, e₁), how far the curve is moved in rate and in height (0 for pointwise ones).
+    `shift` is (e₀, e₁), how far the curve is moved at most, in rate and in height (0 for pointwise
+    ones).
     `warnings` says where the band falls short of what its kind promises.
     """
 
@@ -67,7 +77,7 @@ class Band:
     high: Floats
     confidence_level: float
     kind: BandKind
-    shift: tuple[float, float] = (0.0, 0.0)
+    shift: Shift = (0.0, 0.0)
     warnings: tuple[str, ...] = ()
 
     def gap(self) -> Band:
@@ -90,9 +100,11 @@ def roc_band(
 
     Measured at a nominal 95 % for cells of 50 to 2,000 (benchmarks/coverage.py): pointwise
     intervals cover at least 93 %, and more than 97 % where scores are tied or fewer than some 20
-    observations are expected beyond the cut; simultaneous bands at least 94 %. The DKW band needs
-    no such proviso, unless observations are weighted: then effective sizes stand in, and it is an
-    approximation.
+    observations are expected beyond the cut; simultaneous bands at least 94 %. With weights of
+    exp(±score) so do simultaneous bands, and pointwise intervals cover at least 94 % for groups
+    near each other, 90 % where groups far apart leave the end of the curve to a few heavy people.
+    The DKW band needs no such proviso, unless observations differ in weight: how weights go with
+    scores is then estimated, and it holds in large samples.
 
     >>> one, two = Distribution.from_sample(range(100)), Distribution.from_sample(range(10, 110))
     >>> band = roc_band(RocCurve(one, two), [0.2, 0.5], kind="dkw")
@@ -110,57 +122,84 @@ def roc_band(
     shift = (0.0, 0.0)
     if kind == "pointwise":
         low, high = pointwise_band(curve, rates, normal_quantile(0.5 + level / 2.0))
-    elif kind in ("simultaneous", "dkw"):
-        k = dkw_constant(1.0 - level)
-        if kind == "simultaneous":
-            check_count(n_resamples, "n_resamples", 2)
-            k = _calibrated(curve, rates, level, n_resamples, random_state)
-            if n_resamples * (1.0 - level) < 10.0:
-                warnings = (f"{n_resamples} resamples are few for a level of {percent(level)}",)
-        elif curve.reference.is_weighted or curve.target.is_weighted:
-            warnings = ("with weights the DKW band is approximate: it uses effective sizes",)
-        shift = _shift(sizes, k, level if kind == "simultaneous" else None)
-        low, high = _shifted(curve, rates, shift)
+    elif kind == "dkw":
+        samples = curve.reference, [curve.target]
+        return next(dkw_bands(*samples, rates, level, split_ties=curve.ties_split))
+    elif kind == "simultaneous":
+        check_count(n_resamples, "n_resamples", 2)
+        widest = _reach(curve.reference, level), _reach(curve.target, level)
+        part = _calibrated(curve, rates, level, widest, n_resamples, random_state)
+        low, high, shift = _shifted(curve, rates, level, widest, part)
+        if n_resamples * (1.0 - level) < 10.0:
+            warnings = (f"{n_resamples} resamples are few for a level of {percent(level)}",)
     else:
         raise ValueError(f"kind must be 'pointwise', 'simultaneous' or 'dkw', not {kind!r}.")
-    if kind != "dkw" and min(sizes) < SMALL_CELL:
+    if min(sizes) < SMALL_CELL:
         warnings = (*warnings, f"the smaller sample is worth {min(sizes):.0f} observations only")
     return Band(rates, value, low, high, level, kind, shift, warnings)
 
 
-def dkw_constant(delta: float) -> float:
-    """√(log(4/δ)/2): both empirical distribution functions are that over √n from the true ones.
+def dkw_bands(
+    reference: Distribution,
+    targets: Iterable[Distribution],
+    rates: Floats,
+    level: float,
+    *,
+    split_ties: bool,
+) -> Iterator[Band]:
+    """DKW's bands of many targets against one reference, which is cut once; none of them empty."""
+    e0 = _reach(reference, level)
+    asked = np.concatenate([rates, np.maximum(rates - e0, 0.0), np.minimum(rates + e0, 1.0)])
+    cuts = ReferenceCuts.at(reference, asked, split=split_ties)
+    for target in targets:
+        e1 = _reach(target, level)
+        value, left, right = cuts.share_of(target).reshape(3, -1)
+        low = np.maximum(np.where(rates < e0, 0.0, left) - e1, 0.0)
+        high = np.minimum(right + e1, 1.0)
+        weighted = reference.is_weighted or target.is_weighted
+        warnings = (_WEIGHTED_DKW,) if weighted else ()
+        yield Band(rates, value, low, high, level, "dkw", (e0, e1), warnings)
 
-    The Dvoretzky, Kiefer and Wolfowitz inequality with Massart's constant, for two samples.
+
+def _reach(sample: Distribution, level: float) -> float:
+    """How far DKW's inequality allows a sample to be from its law, e₀ or e₁."""
+    delta = 1.0 - level
+    return float(dkw_constant(delta) / np.sqrt(dkw_size(sample, delta)))
+
+
+def _shifted(
+    curve: RocCurve, rates: Floats, level: float, widest: Shift, part: float
+) -> tuple[Floats, Floats, Shift]:
+    """Both ends of the curve moved by a part of DKW's shift, and how far at most.
+
+    At least by log(2/δ)/n, n the size behind the share in question: where a sample has nobody above
+    (or below) a cut, resampling cannot see that the law may have, and as large a share goes unseen
+    with probability δ/2.
     """
-    return float(np.sqrt(np.log(4.0 / delta) / 2.0))
+    least = float(np.log(2.0 / (1.0 - level)))
 
+    def moved(sample: Distribution, share: Floats, most: float) -> Floats:
+        return np.clip(least / sample.size_behind(share), part * most, most)
 
-def _shift(sizes: tuple[float, float], k: float, level: float | None) -> tuple[float, float]:
-    """(e₀, e₁) = k/√n, for the bootstrap at least log(2/δ)/n.
-
-    Where a sample has nobody above (or below) a cut, resampling cannot see that the law may have: a
-    share of up to log(2/δ)/n goes unseen with probability δ/2.
-    """
-    least = 0.0 if level is None else float(np.log(2.0 / (1.0 - level)))
-    ceiling = dkw_constant(1.0 - level) if level is not None else k
-    e0, e1 = (min(max(k / np.sqrt(n), least / n), ceiling / np.sqrt(n)) for n in sizes)
-    return float(e0), float(e1)
-
-
-def _shifted(curve: RocCurve, rates: Floats, shift: tuple[float, float]) -> tuple[Floats, Floats]:
-    e0, e1 = shift
-    low = np.where(rates < e0, 0.0, curve.evaluate(np.maximum(rates - e0, 0.0)))
-    high = curve.evaluate(np.minimum(rates + e0, 1.0))
-    return np.maximum(low - e1, 0.0), np.minimum(high + e1, 1.0)
+    e0 = moved(curve.reference, rates, widest[0])
+    left = np.where(rates < e0, 0.0, curve.evaluate(np.maximum(rates - e0, 0.0)))
+    right = curve.evaluate(np.minimum(rates + e0, 1.0))
+    below, above = (moved(curve.target, share, widest[1]) for share in (left, right))
+    furthest = float(e0.max(initial=0.0)), float(np.maximum(below, above).max(initial=0.0))
+    return np.maximum(left - below, 0.0), np.minimum(right + above, 1.0), furthest
 
 
 def _calibrated(
-    curve: RocCurve, rates: Floats, level: float, n_resamples: int, random_state: RandomState
+    curve: RocCurve,
+    rates: Floats,
+    level: float,
+    widest: Shift,
+    n_resamples: int,
+    random_state: RandomState,
 ) -> float:
-    """The smallest k for which the shifted band of a replicate holds the curve often enough.
+    """The smallest part of DKW's shift with which a replicate's band holds the curve often enough.
 
-    Every replicate has its own smallest k, found by bisection; the answer is their quantile. With
+    Every replicate has its own smallest one, found by bisection; the answer is their quantile. With
     ties in the reference, and with weights, the bootstrap is a little optimistic: its error must
     then be a third as frequent, or half. (Measured; see benchmarks/coverage.py.)
     """
@@ -170,23 +209,23 @@ def _calibrated(
     one, two = (s.homogeneous() for s in _coarsened(curve.reference, curve.target))
     rng = np.random.default_rng(random_state)
     centre = RocCurve(one, two, ties_split=curve.ties_split).evaluate(rates)
-    e0, e1 = (1.0 / np.sqrt(s.effective_size) for s in (curve.reference, curve.target))
+    e0, e1 = widest
     batch = max(1, _BATCH // (len(one) + len(two) + len(rates)))
     smallest = []
     for start in range(0, n_resamples, batch):
         size = min(batch, n_resamples - start)
         drawn = redraw(one, size, rng), redraw(two, size, rng)
         replicates = RocReplicates(one, two, *drawn, curve.ties_split)
-        lowest, highest = np.zeros((size, 1)), np.full((size, 1), dkw_constant(1.0 - level))
+        lowest, highest = np.zeros((size, 1)), np.ones((size, 1))
         for _ in range(9):
-            k = (lowest + highest) / 2.0
-            left, right = rates - k * e0, np.minimum(rates + k * e0, 1.0)
+            part = (lowest + highest) / 2.0
+            left, right = rates - part * e0, np.minimum(rates + part * e0, 1.0)
             low = replicates.evaluate(np.maximum(left, 0.0))
-            low = np.where(left < 0.0, 0.0, low) - k * e1
-            high = replicates.evaluate(right) + k * e1
+            low = np.where(left < 0.0, 0.0, low) - part * e1
+            high = replicates.evaluate(right) + part * e1
             inside = (low <= centre + 1e-12) & (centre <= high + 1e-12)
             holds = inside.all(axis=1, keepdims=True)
-            lowest, highest = np.where(holds, lowest, k), np.where(holds, k, highest)
+            lowest, highest = np.where(holds, lowest, part), np.where(holds, part, highest)
         smallest.append(highest[:, 0])
     return float(np.quantile(np.concatenate(smallest), wanted, method="higher"))
 
@@ -208,48 +247,6 @@ def _coarsened(*samples: Distribution) -> list[Distribution]:
     return found
 
 
-def pointwise_band(curve: RocCurve, rates: Floats, z: float | Floats) -> tuple[Floats, Floats]:
-    """Ends of the pointwise intervals of the curve at z standard errors (one z, or one a rate)."""
-    n0, n1 = curve.reference.effective_size, curve.target.effective_size
-    if curve.reference.is_tied and not curve.ties_split:
-        # Ties: the curve has jumps, and the cut may lie on either side of one. All splits
-        # z² = z₀² + z₁² between the two sources are tried, and the widest counts.
-        z0, z1 = z * np.sin(_ANGLES), z * np.cos(_ANGLES)
-        left, right = _cut_limits(curve, rates, n0, z0, tied=True)
-        return wilson(left, n1, z1)[0].min(axis=0), wilson(right, n1, z1)[1].max(axis=0)
-    value = curve.evaluate(rates)
-    left, right = _cut_limits(curve, rates, n0, z, tied=False)
-    low, high = wilson(value, n1, z)
-    low = value - np.hypot(value - low, value - left)
-    high = value + np.hypot(high - value, right - value)
-    return np.maximum(low, 0.0), np.minimum(high, 1.0)
-
-
-def _cut_limits(
-    curve: RocCurve, rates: Floats, size: float, z: float | Floats, *, tied: bool
-) -> tuple[Floats, Floats]:
-    """The least and the largest height of the curve where the cut may lie.
-
-    Of the reference, N ~ Binomial(n, rate) lie above the true cut, which is therefore below the
-    N-th largest and not below the next: N is taken at its quantiles. With N = 0 the cut may lie
-    above the whole sample and any share of the target, even none, may be above it; likewise N = n.
-    """
-    from scipy.special import bdtrik, ndtr
-
-    tail = ndtr(-np.asarray(z))
-    least, most = (np.ceil(np.nan_to_num(bdtrik(p, size, rates))) for p in (tail, 1.0 - tail))
-    sure = (rates == 0.0) | (rates == 1.0)
-    least, most = np.where(sure, rates * size, least), np.where(sure, rates * size, most)
-    most = np.where((1.0 - tail < 1.0) | sure, most, size)  # beyond the precision of a double
-    low, high = (curve.evaluate(np.clip((n - 1.0) / size, 0.0, 1.0)) for n in (least, most + 1.0))
-    if not tied:  # halfway between the two order statistics; with ties the ends themselves
-        low = 0.5 * (low + curve.evaluate(np.clip(least / size, 0.0, 1.0)))
-        high = 0.5 * (high + curve.evaluate(np.clip((most - 1.0) / size, 0.0, 1.0)))
-    low = np.where((least <= 0.0) & ~sure, 0.0, np.where(sure, curve.evaluate(rates), low))
-    high = np.where((most >= size) & ~sure, 1.0, np.where(sure, curve.evaluate(rates), high))
-    return low, high
-
-
 def roc_gap_band(
     scores: GroupedScores,
     on: ClassName,
@@ -261,10 +258,15 @@ def roc_gap_band(
     confidence_level: float = 0.95,
     n_resamples: int = 500,
     random_state: RandomState = 0,
+    split_ties: bool = False,
 ) -> Band:
-    """The band of the ROC gap Δ between two groups, in a class, at the given rates."""
+    """The band of the ROC gap Δ between two groups, in a class, at the given rates.
+
+    With `split_ties` that of the score whose ties are broken at random (see `roc_gap_estimates`).
+    """
+    curve = inter_group_curve(scores, on, first, second)
     return roc_band(
-        inter_group_curve(scores, on, first, second),
+        curve.with_ties_split() if split_ties else curve,
         rates,
         kind=kind,
         confidence_level=confidence_level,

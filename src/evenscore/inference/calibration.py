@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from evenscore.distributions import Distribution
 from evenscore.inference.cuts import Shares
-from evenscore.inference.estimate import check_count, check_level, normal_quantile, share_size
+from evenscore.inference.estimate import check_count, check_level, normal_quantile, student
+from evenscore.inference.shares import share_size, weight_by_class
 from evenscore.labels import label_text
 from evenscore.scores import GroupedScores, check_scores
 
@@ -24,8 +25,9 @@ class Calibration:
 
     Bin b holds the scores in (edges[b], edges[b + 1]], the first one its lower edge as well: about
     as many people of all groups together in each. If all scores lie in [0, 1] (`probabilities`),
-    `excess` is the share of positives minus the mean score, zero for a calibrated probability;
-    otherwise it is NaN, since a score of any scale promises no share.
+    `excess` is the share of positives minus the mean score, zero for a calibrated probability; its
+    interval accounts for the mean score, which other people of the bin would change, too.
+    Otherwise it is NaN, since a score of any scale promises no share.
     """
 
     edges: Floats
@@ -69,35 +71,73 @@ def calibration_by_group(
     pooled = scores.pooled("both") if everyone is None else everyone
     inner = np.unique(pooled.threshold(np.arange(1, n_bins) / n_bins))
     inner = inner[(inner >= lowest) & (inner < highest)]
+    square = scores.weight_squared
     ends = np.append(np.searchsorted(scores.score, inner, side="right"), len(scores))
-    by_cell = np.zeros((3, len(ends), scores.n_cells))
+    probabilities = bool(lowest >= 0.0 and highest <= 1.0)
+    by_cell = np.zeros((6 if probabilities else 4, len(ends), scores.n_cells))
     start = 0
     for b, stop in enumerate(ends.tolist()):
         rows = slice(start, stop)
-        cell, w = scores.cell[rows], scores.weight[rows]
-        columns = w, scores.weight_squared[rows], w * scores.score[rows]
+        cell, s, w, squared = (c[rows] for c in (scores.cell, scores.score, scores.weight, square))
+        columns = [w, squared, scores.count[rows], w * s]
+        columns += [squared * s, squared * s * s] if probabilities else []
         for sums, column in zip(by_cell, columns, strict=True):
             sums[b] = np.bincount(cell, weights=column, minlength=scores.n_cells)
         start = stop
-    weight, square, total = by_cell.reshape(3, len(ends), 2, scores.n_groups)
+    by_class = by_cell.reshape(-1, len(ends), 2, scores.n_groups)
+    weight, total = by_class[0], by_class[3]
     everybody = weight.sum(axis=1)
     z = normal_quantile(0.5 + level / 2.0)
-    share = _ratio(weight[:, 1], everybody)
-    positives = Shares.of(share, share_size(share, everybody, square[:, 1], square[:, 0]), z)
+    typical = weight_by_class(by_class[:3].sum(axis=1))[:, None]
+    size = share_size(by_class[:3, :, 1], by_class[:3, :, 0], z, typical=typical)
+    positives = Shares.of(_ratio(weight[:, 1], everybody), size, z)
     mean = _ratio(total.sum(axis=1), everybody)
-    probabilities = bool(lowest >= 0.0 and highest <= 1.0)
-    expected = mean if probabilities else np.full_like(mean, np.nan)
+    edges = np.concatenate(([lowest], inner, [highest]))
+    unknown = np.full_like(mean, np.nan)
     return Calibration(
-        np.concatenate(([lowest], inner, [highest])),
+        edges,
         tuple(label_text(group) for group in scores.groups),
         level,
         probabilities,
         everybody,
         mean,
         positives,
-        Shares(*(part - expected for part in (positives.value, positives.low, positives.high))),
+        _excess(positives, mean, by_class, edges, z)
+        if probabilities
+        else Shares(unknown, unknown, unknown),
         _ratio(weight[:, 1].sum(axis=1), everybody.sum(axis=1)),
     )
+
+
+def _excess(positives: Shares, mean: Floats, by_class: Floats, edges: Floats, z: float) -> Shares:
+    """Share of positives minus mean score, from both intervals and their correlation.
+
+    The method of variance estimates recovery (Zou and Donner, 2008); the mean has Student's
+    interval, as far as it lies within the bin.
+    """
+    share, value = positives.value, positives.value - mean
+    total, _, people = by_class[:3].sum(axis=2)
+    none, one, two = by_class[[1, 4, 5]]  # Σw², Σw²s and Σw²s², by class
+    spread = np.maximum(
+        (two - 2.0 * mean[:, None] * one).sum(axis=1) + mean**2 * none.sum(axis=1), 0.0
+    )
+    own = (1.0 - share) ** 2 * none[:, 1] + share**2 * none[:, 0]
+    both = (1.0 - share) * (one[:, 1] - mean * none[:, 1]) - share * (one[:, 0] - mean * none[:, 0])
+    scale = np.sqrt(spread * own)
+    correlation = np.clip(
+        np.divide(both, scale, out=np.zeros_like(scale), where=scale > 0), -1.0, 1.0
+    )
+    freedom = np.maximum(people - 1.0, 1.0)
+    error = np.sqrt(_ratio(spread * people, np.square(total) * freedom))
+    half = np.where(people > 1.0, student(np.asarray(z), freedom) * error, np.inf)
+    up = np.minimum(half, edges[1:, None] - mean)
+    down = np.minimum(half, mean - edges[:-1, None])
+
+    def joint(a: Floats, b: Floats) -> Floats:
+        return np.asarray(np.sqrt(np.maximum(a**2 + b**2 - 2.0 * correlation * a * b, 0.0)))
+
+    low, high = share - positives.low, positives.high - share
+    return Shares(value, value - joint(low, up), value + joint(high, down))
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenscore.distributions import check_interval
-from evenscore.inference.bands import dkw_constant, roc_band
+from evenscore.curves import RocCurve
+from evenscore.distributions import Distribution, check_interval
+from evenscore.inference.bands import Band, dkw_bands, roc_band
 from evenscore.inference.bootstrap import RandomState
+from evenscore.inference.dkw import dkw_constant
 from evenscore.inference.estimate import SMALL_CELL, check_count, check_level, percent
 from evenscore.labels import label_text
-from evenscore.measures import inter_group_curve
 from evenscore.scores import (
     CLASSES,
     ClassName,
@@ -28,6 +30,8 @@ __all__ = ["Certificate", "Lacking", "certify"]
 
 Floats = NDArray[np.float64]
 Lacking = Literal["", "data", "evenness"]
+
+_TOO_SMALL = "cells below 30 observations are too small for the bootstrap: DKW's band instead"
 
 
 @dataclass(frozen=True)
@@ -107,38 +111,21 @@ def certify(
     start, stop = check_interval((tolerance, 1.0 - tolerance) if interval is None else interval)
     rates = np.linspace(start, stop, n_rates)
     scores.require_cells()
-    cases = [(name, i, j) for name in class_names(on) for i, j in scores.pairs()]
-    delta = (1.0 - level) / len(cases)
+    delta = (1.0 - level) / (len(class_names(on)) * len(scores.pairs()))
     worst, largest, width = np.zeros(n_rates - 1), 0.0, 0.0
     step = rates[1] - rates[0]
     warnings: list[str] = []
-    curves = {}
-    for name, i, j in cases:
-        curve = inter_group_curve(scores, name, i, j)
-        if split_ties:
-            curve = curve.with_ties_split()
-        sizes = curve.reference.effective_size, curve.target.effective_size
-        kind = method
-        if method == "simultaneous" and min(sizes) < SMALL_CELL:
-            kind = "dkw"
-            told = "cells below 30 observations are too small for the bootstrap: DKW's band instead"
-            warnings += [told] if told not in warnings else []
-        band = roc_band(
-            curve,
-            rates,
-            kind=kind,
-            confidence_level=1.0 - delta,
-            n_resamples=n_resamples,
-            random_state=random_state,
-        )
+    references = {}
+    names = [label_text(group) for group in scores.groups]
+    found = _bands(scores, on, rates, method, 1.0 - delta, n_resamples, random_state, split_ties)
+    for (name, i, j), band in found:
         # Between two rates a curve is between its heights there.
         above, below = band.high[1:] - rates[:-1], rates[1:] - band.low[:-1]
         worst = np.maximum(worst, np.maximum(above, below))
         largest = max(largest, float(np.abs(band.value - rates).max()))
         width = max(width, sum(band.shift) + step)
         warnings += [w for w in band.warnings if w not in warnings]
-        groups = label_text(scores.groups[i]), label_text(scores.groups[j])
-        curves[(name, *groups)] = curve, band.shift[0]
+        references[name, names[i], names[j]] = _cell(scores, name, i), band.shift[0]
     low, high = _longest(worst <= tolerance + 1e-12, rates)
     certified = bool(low < high)
     # Without any gap: the band's width and the largest gap seen by chance, E sup |B₀ − B₁| = 1.23.
@@ -175,11 +162,11 @@ def certify(
         )
     thresholds = {}
     if certified:
-        for key, (curve, e0) in curves.items():
+        for key, (reference, e0) in references.items():
             # The true rate of a cut is within e₀ of the one seen: stay so far inside.
             thresholds[key] = (np.nan, np.nan)
             if low + e0 <= high - e0:
-                at = curve.reference.threshold([high - e0, low + e0])
+                at = reference.threshold([high - e0, low + e0])
                 thresholds[key] = float(at[0]), float(at[1])
     return Certificate(
         on,
@@ -197,6 +184,44 @@ def certify(
         tuple(warnings),
         lacking,
     )
+
+
+def _cell(scores: GroupedScores, on: ClassName, group: int) -> Distribution:
+    return scores.cell_distributions[CLASSES.index(on) * scores.n_groups + group]
+
+
+def _bands(
+    scores: GroupedScores,
+    on: OneOrBoth,
+    rates: Floats,
+    method: Literal["dkw", "simultaneous"],
+    level: float,
+    n_resamples: int,
+    random_state: RandomState,
+    split_ties: bool,
+) -> Iterator[tuple[tuple[ClassName, int, int], Band]]:
+    """The band of every class and pair of groups."""
+    for name in class_names(on):
+        for i in range(scores.n_groups - 1):
+            others = range(i + 1, scores.n_groups)
+            reference, targets = _cell(scores, name, i), [_cell(scores, name, j) for j in others]
+            if method == "dkw":
+                made = dkw_bands(reference, targets, rates, level, split_ties=split_ties)
+                yield from (((name, i, j), band) for j, band in zip(others, made, strict=True))
+                continue
+            for j, target in zip(others, targets, strict=True):
+                curve = RocCurve(reference, target, ties_split=split_ties)
+                small = min(reference.effective_size, target.effective_size) < SMALL_CELL
+                band = roc_band(
+                    curve,
+                    rates,
+                    kind="dkw" if small else method,
+                    confidence_level=level,
+                    n_resamples=n_resamples,
+                    random_state=random_state,
+                )
+                warnings = (_TOO_SMALL, *band.warnings) if small else band.warnings
+                yield (name, i, j), replace(band, warnings=warnings)
 
 
 def _longest(fair: NDArray[np.bool_], rates: Floats) -> tuple[float, float]:

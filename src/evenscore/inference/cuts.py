@@ -1,8 +1,7 @@
 """What a cut does to each group, with intervals: rates, precision and the ratio of selection rates.
 
-The threshold is taken as given. A rate is a share, and its interval is Wilson's; with weights, the
-effective size p(1 − p)/V of the share, V its variance, takes the place of a number of people: see
-`share_size`.
+The threshold is taken as given. A rate is a share, and its interval is Wilson's; with weights, an
+effective size takes the place of the number of people: see `share_size`.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from evenscore.inference.estimate import (
     check_level,
     normal_quantile,
     percent,
-    share_size,
     wilson,
 )
+from evenscore.inference.shares import share_size, sums_above, sums_by_cell, weight_by_class
 from evenscore.labels import label_text
 from evenscore.scores import GroupedScores
-from evenscore.thresholds import GroupRates, rates_at
+from evenscore.thresholds import rates_at
 
 __all__ = ["CutTable", "ImpactRatio", "Shares", "cut_table", "ratio_limits"]
 
@@ -117,20 +116,20 @@ def cut_table(
     level = check_level(confidence_level)
     z = normal_quantile(0.5 + level / 2.0)
     rates = rates_at(scores, thresholds)
-    weights = scores.cell_weights
-    above = squares_above(scores, rates)
-    below = np.maximum(scores.cell_squares - above, 0.0)
+    above = sums_above(scores, rates)
+    cells = sums_by_cell(scores)
+    below = np.maximum(cells[:, None] - above, 0.0)
     chosen = rates.selected.sum(axis=1)
-    total = weights.sum()
+    total = scores.cell_weights.sum()
     names = tuple(label_text(group) for group in scores.groups)
 
-    sizes = share_size(
-        rates.selection_rate, weights.sum(axis=0), above.sum(axis=1), below.sum(axis=1)
-    )
+    def shares(value: Floats, inside: Floats, outside: Floats) -> Shares:
+        return Shares.of(value, share_size(inside, outside, z), z)
 
-    def shares(value: Floats, whole: Floats, inside: Floats, outside: Floats) -> Shares:
-        return Shares.of(value, share_size(value, whole, inside, outside), z)
-
+    people = above.sum(axis=2), below.sum(axis=2)
+    # If only positives are selected, the group's other negatives tell what a negative weighs.
+    by_class = weight_by_class(cells)[:, None]
+    chosen_size = share_size(above[:, :, 1], above[:, :, 0], z, typical=by_class)
     return CutTable(
         rates.thresholds,
         ("",) * len(rates.thresholds) if labels is None else labels,
@@ -138,40 +137,20 @@ def cut_table(
         level,
         chosen,
         chosen.sum(axis=1) / total if total > 0 else np.full(len(chosen), np.nan),
-        Shares.of(rates.selection_rate, sizes, z),
-        shares(rates.fpr, weights[0], above[:, 0], below[:, 0]),
-        shares(rates.fnr, weights[1], below[:, 1], above[:, 1]),
-        shares(rates.precision, chosen, above[:, 1], above[:, 0]),
-        _impact_ratio(rates.selection_rate, sizes, names, level),
+        shares(rates.selection_rate, *people),
+        shares(rates.fpr, above[:, :, 0], below[:, :, 0]),
+        shares(rates.fnr, below[:, :, 1], above[:, :, 1]),
+        Shares.of(rates.precision, chosen_size, z),
+        _impact_ratio(rates.selection_rate, people, names, level),
     )
 
 
-def squares_above(scores: GroupedScores, rates: GroupRates) -> Floats:
-    """Sum of the squared weights of those selected, shape (thresholds, classes, groups)."""
-    if scores.weight is scores.weight_squared or np.array_equal(
-        scores.weight, scores.weight_squared
-    ):
-        return rates.selected
-    order = np.argsort(rates.thresholds, kind="stable")
-    starts = np.searchsorted(scores.score, rates.thresholds[order], side="right").tolist()
-    above = np.zeros(scores.n_cells)
-    found: Floats = np.zeros_like(rates.selected)
-    stop = len(scores)
-    for position, start in zip(order[::-1].tolist(), reversed(starts), strict=True):
-        rows = slice(start, stop)
-        above += np.bincount(
-            scores.cell[rows], weights=scores.weight_squared[rows], minlength=scores.n_cells
-        )
-        found[position] = above.reshape(2, -1)
-        stop = start
-    return found
-
-
 def _impact_ratio(
-    rates: Floats, sizes: Floats, groups: tuple[str, ...], level: float
+    rates: Floats, people: tuple[Floats, Floats], groups: tuple[str, ...], level: float
 ) -> ImpactRatio:
     n, pairs = len(rates), max(1, len(groups) * (len(groups) - 1) // 2)
-    shares = Shares.of(rates, sizes, normal_quantile(1.0 - (1.0 - level) / (2.0 * pairs)))
+    z = normal_quantile(1.0 - (1.0 - level) / (2.0 * pairs))
+    shares = Shares.of(rates, share_size(*people, z), z)
     values, low, high = (np.full(n, np.nan) for _ in range(3))
     lowest, highest, notes = [], [], []
     for t in range(n):

@@ -24,7 +24,6 @@ __all__ = [
     "invert",
     "normal_quantile",
     "percent",
-    "share_size",
     "student",
     "t_quantile",
     "t_test",
@@ -195,31 +194,6 @@ def wilson(share: ArrayLike, size: ArrayLike, z: ArrayLike) -> tuple[Floats, Flo
     half = np.sqrt(z2 * (share * (1.0 - share) / size + z2 / (4.0 * size**2))) / (1.0 + z2 / size)
     low, high = np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
     return np.where(share == 0.0, 0.0, low), np.where(share == 1.0, 1.0, high)
-
-
-def share_size(
-    share: ArrayLike, weight: ArrayLike, inside: ArrayLike, outside: ArrayLike
-) -> Floats:
-    """The effective number of observations behind a weighted share p: p(1 − p)/V.
-
-    V = Σw²(x − p)²/(Σw)² is the variance of the share, x being 1 for those `inside` it, whose
-    squared weights add up to `inside`, and 0 for those `outside`. Weights that depend on x make it
-    larger or smaller than (Σw)²/Σw², Kish's size, which is all that is left where p is 0 or 1.
-    0 where there is nobody.
-
-    >>> float(share_size(0.25, 100.0, 25.0, 75.0))  # weights of one
-    100.0
-    """
-    p, total, one, zero = (
-        np.asarray(a, dtype=np.float64) for a in (share, weight, inside, outside)
-    )
-    middle = (p > 0.0) & (p < 1.0)
-    spread = np.where(middle, (1.0 - p) ** 2 * one + p**2 * zero, one + zero)
-    scale = np.where(middle, p * (1.0 - p), 1.0)
-    found = np.zeros(np.broadcast(p, total, spread).shape)
-    known = (spread > 0.0) & (total > 0.0)
-    np.divide(scale * np.square(total), spread, out=found, where=known)
-    return found
 
 
 def invert(interval: Callable[[Floats], tuple[Floats, Floats]], n: int) -> Floats:

@@ -63,10 +63,10 @@ class PlacementMoments:
         mean = np.divide(mean, totals, out=np.zeros_like(mean), where=totals > 0)
         centred = forms.copy()
         centred[..., -1] -= mean
-        square, within = (
-            np.einsum("...ci,...ci->...c", np.matmul(f[..., None, :], self.second)[..., 0, :], f)
-            for f in (forms, centred)
-        )
+        # Both for all statistics in one product by cell: the second moments are large.
+        by_cell = np.moveaxis(np.stack([forms, centred]).reshape(-1, *forms.shape[-2:]), 1, 0)
+        spread = np.einsum("cni,cni->nc", np.matmul(by_cell, self.second), by_cell)
+        square, within = spread.reshape(2, *forms.shape[:-1])
         used = np.any(forms != 0.0, axis=-1)
         return np.where(used, unbiased(square, within, self.effective_sizes, self.counts), 0.0)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from evenscore.columns import to_numbers
 from evenscore.constraints import AucConstraint, Gap, as_constraints
+from evenscore.inference.aucs import small_cells
 from evenscore.inference.estimate import Estimate, check_level, t_quantile, t_test
 from evenscore.inference.magnitudes import Paired
 from evenscore.inference.moments import (
@@ -23,7 +24,6 @@ from evenscore.inference.moments import (
     side_forms,
     unbiased,
 )
-from evenscore.inference.variance import small_cells
 from evenscore.labels import label_text
 from evenscore.scores import GroupedScores, decode
 
@@ -188,5 +188,5 @@ def _estimate(
         first=first,
         second=second,
         words=f"{gap.name}: {gap.value:.3f} against {other.value:.3f}",
-        warnings=small_cells(used | np.isnan(by_cell), named, sizes),
+        warnings=small_cells(np.flatnonzero(used | np.isnan(by_cell)).tolist(), named),
     )

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from evenscore.constraints import RocConstraint
 from evenscore.curves import RocCurve
-from evenscore.inference.bands import pointwise_band, roc_band
-from evenscore.inference.cuts import squares_above
+from evenscore.inference.bands import roc_band
 from evenscore.inference.estimate import (
     SMALL_CELL,
     Estimate,
@@ -20,9 +19,10 @@ from evenscore.inference.estimate import (
     holm,
     invert,
     normal_quantile,
-    share_size,
     wilson,
 )
+from evenscore.inference.pointwise import pointwise_band
+from evenscore.inference.shares import share_size, sums_above, sums_by_cell
 from evenscore.labels import label_text
 from evenscore.measures import inter_group_curve
 from evenscore.scores import GroupedScores, check_scores, class_names
@@ -130,7 +130,7 @@ def _split(estimate: Estimate, curve: RocCurve, value: float) -> Estimate:
 
 def _wide(curve: RocCurve, rate: float) -> tuple[str, ...]:
     """Why the pointwise interval at a rate is wider than its level asks for, if it is."""
-    beyond = min(rate, 1.0 - rate) * curve.reference.effective_size
+    beyond = min(rate, 1.0 - rate) * float(curve.reference.size_behind(rate))
     tied = curve.reference.is_tied
     if curve.ties_split:
         cut = curve.reference.threshold(rate)
@@ -159,8 +159,8 @@ def rate_difference_estimates(
 ) -> list[Estimate]:
     """Differences of the groups' rates (first minus second) at a *fixed* threshold.
 
-    Newcombe's interval, made of Wilson's intervals of the two rates; with weights, the effective
-    sizes p(1 − p)/V of the two shares, V their variances, take the place of sizes. The p-value is
+    Newcombe's interval, made of Wilson's intervals of the two rates; with weights, effective sizes
+    (`share_size`, those of the level) take the place of the numbers of people. The p-value is
     one minus the largest level at which it leaves out zero; Holm's correction runs over the pairs
     of groups of one rate.
 
@@ -174,8 +174,9 @@ def rate_difference_estimates(
     if np.ndim(threshold) > 0:
         raise ValueError(f"threshold must be one number, not {threshold!r}.")
     cut = rates_at(scores, threshold)
-    above = squares_above(scores, cut)[0]
-    below = np.maximum(scores.cell_squares - above, 0.0)
+    above = sums_above(scores, cut)[:, 0]
+    below = np.maximum(sums_by_cell(scores) - above, 0.0)
+    z = normal_quantile(0.5 + level / 2.0)
     found = []
     for name in [rates] if isinstance(rates, str) else rates:
         if name not in _COUNTED:
@@ -183,12 +184,11 @@ def rate_difference_estimates(
             raise ValueError(f"There is no interval for {name!r}; there is for {known}.")
         value = cut.rate(name)[0]
         counted = _COUNTED[name]
-        inside = np.sum([(above if up else below)[c] for c, up in counted.items()], axis=0)
-        outside = np.sum([(below if up else above)[c] for c, up in counted.items()], axis=0)
-        sizes = share_size(value, scores.cell_weights[[*counted]].sum(axis=0), inside, outside)
+        inside = np.sum([(above if up else below)[:, c] for c, up in counted.items()], axis=0)
+        outside = np.sum([(below if up else above)[:, c] for c, up in counted.items()], axis=0)
+        sizes = share_size(inside, outside, z)
         pairs = np.array(scores.pairs()).reshape(-1, 2)
         share, size = value[pairs].T, sizes[pairs].T
-        z = normal_quantile(0.5 + level / 2.0)
         low, high = _newcombe(share, size, np.full(len(pairs), z))
         p_values = invert(partial(_newcombe, share, size), len(pairs))
         estimates = []

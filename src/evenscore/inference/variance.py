@@ -1,4 +1,4 @@
-"""Estimates of AUCs and of the gaps between them, with intervals and p-values."""
+"""Estimates of the gaps between AUCs, with intervals and p-values."""
 
 from __future__ import annotations
 
@@ -10,26 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenscore.constraints import AucConstraint, Combination, Gap, as_constraints
+from evenscore.inference.aucs import auc_estimates, auc_limits, no_interval, small_cells
 from evenscore.inference.estimate import (
-    SMALL_CELL,
     Estimate,
     check_level,
     holm,
     invert,
     normal_quantile,
     student,
-    wilson,
 )
 from evenscore.inference.moments import (
     PlacementMoments,
     Sampling,
     cell_freedom,
     check_sampling,
-    overall_form,
     placement_moments,
     satterthwaite,
     side_forms,
-    unbiased,
 )
 from evenscore.scores import GroupedScores, check_scores
 
@@ -189,16 +186,15 @@ def _estimates(
     z = normal_quantile(0.5 + level / 2.0)
     low, high = differences.interval(np.full(len(gaps), z))
     p_values = invert(differences.interval, len(gaps))
-    sizes = moments.effective_sizes
     for k, gap in enumerate(gaps):
         blank = Estimate.of_gap(gap, method="placement values")
         estimate = replace(blank, confidence_level=level)
-        used = differences.used[k]
-        reason = _no_interval(used, scores, sizes)
+        used = np.flatnonzero(differences.used[k]).tolist()
+        reason = no_interval(used, scores)
         if gap.reason is not None or reason:
             yield replace(estimate, warnings=estimate.warnings or (reason,))
             continue
-        warnings = small_cells(used, scores, sizes)
+        warnings = small_cells(used, scores)
         if differences.of_aucs[k] and {differences.one[k], differences.two[k]} & {0.0, 1.0}:
             warnings = (*warnings, "an AUC is 0 or 1: its uncertainty is a guess (Wilson)")
         yield replace(
@@ -210,127 +206,3 @@ def _estimates(
             p_value=float(p_values[k]),
             warnings=warnings,
         )
-
-
-def auc_limits(
-    value: Floats, variance: Floats, freedom: Floats, size: Floats, z: Floats
-) -> tuple[Floats, Floats]:
-    """Interval of an AUC at the level of the normal quantile z."""
-    from scipy.special import expit, logit
-
-    inside = (value > 0.0) & (value < 1.0)
-    safe = np.where(inside, value, 0.5)
-    half = student(z, freedom) * np.sqrt(variance) / (safe * (1.0 - safe))
-    low, high = (expit(logit(safe) + side * half) for side in (-1.0, 1.0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        edge = wilson(value, size, z)
-    return np.where(inside, low, edge[0]), np.where(inside, high, edge[1])
-
-
-def auc_estimates(
-    scores: GroupedScores,
-    *,
-    confidence_level: float = 0.95,
-    sampling: Sampling = "observations",
-    moments: PlacementMoments | None = None,
-) -> tuple[Estimate, list[list[Estimate]]]:
-    """The overall AUC, and every AUC between cells as a 2K × 2K table of estimates.
-
-    Intervals are made on the log-odds scale, so that they stay within [0, 1]; where cells are
-    perfectly separated, Wilson's interval for the smaller one. The diagonal is ½ by definition.
-    """
-    check_scores(scores)
-    level = check_level(confidence_level)
-    check_sampling(sampling)
-    moments = placement_moments(scores) if moments is None else moments
-    names, sizes = moments.matrix.cells, moments.effective_sizes
-    within = _within(moments)
-    table = []
-    for i in range(scores.n_cells):
-        row = []
-        for j in range(scores.n_cells):
-            by_cell = np.zeros(scores.n_cells)
-            if i != j:
-                by_cell[i], by_cell[j] = within[i, j], within[j, i]
-            used = np.isin(np.arange(scores.n_cells), (i, j)) & (i != j)
-            size = float(min(sizes[i], sizes[j]))
-            value = float(moments.matrix.values[i, j])
-            name = f"AUC({names[i]}, {names[j]})"
-            row.append(_auc_estimate(name, value, by_cell, used, size, scores, sizes, level))
-        table.append(row)
-    form = overall_form(scores, moments, sampling)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        pooled = scores.cell_weights.sum(axis=1) ** 2 / scores.cell_squares.sum(axis=1)
-    overall = _auc_estimate(
-        "AUC",
-        moments.matrix.overall,
-        moments.variance_by_cell(form),
-        np.any(form != 0.0, axis=-1),
-        float(pooled.min()),
-        scores,
-        sizes,
-        level,
-    )
-    return overall, table
-
-
-def _within(moments: PlacementMoments) -> Floats:
-    """What cell c adds to the variance of its AUC with cell j, shape (2K, 2K): DeLong's terms."""
-    n_cells = len(moments.effective_sizes)
-    totals = moments.first[:, -1:]
-    safe = np.where(totals > 0, totals, 1.0)
-    mean = moments.first[:, :-1] / safe
-    second = moments.second[:, np.arange(n_cells), np.arange(n_cells)]
-    spread = second - 2.0 * mean * moments.second[:, :-1, -1]
-    spread = (spread + mean**2 * moments.second[:, -1:, -1]) / safe**2
-    return unbiased(spread, spread, moments.effective_sizes[:, None], moments.counts[:, None])
-
-
-def _auc_estimate(
-    name: str,
-    value: float,
-    by_cell: Floats,
-    used: NDArray[np.bool_],
-    size: float,
-    scores: GroupedScores,
-    sizes: Floats,
-    level: float,
-) -> Estimate:
-    estimate = Estimate(name, value, np.nan, np.nan, level, "placement values, log-odds")
-    if np.isnan(value):
-        return replace(estimate, warnings=("a cell is empty",))
-    reason = _no_interval(used, scores, sizes)
-    if reason:
-        return replace(estimate, warnings=(reason,))
-    variance, freedom = satterthwaite(by_cell, cell_freedom(sizes, scores.cell_counts.reshape(-1)))
-    z = np.array(normal_quantile(0.5 + level / 2.0))
-    low = high = np.asarray(value)
-    if used.any():
-        v, s2, df, n = (np.asarray(column) for column in (value, variance, freedom, size))
-        low, high = auc_limits(v, s2, df, n, z)
-    warnings = small_cells(used, scores, sizes)
-    if value in (0.0, 1.0):
-        warnings = (*warnings, "perfect separation: the interval is Wilson's")
-    return replace(
-        estimate,
-        low=float(low),
-        high=float(high),
-        standard_error=float(np.sqrt(variance)),
-        degrees_of_freedom=freedom,
-        warnings=warnings,
-    )
-
-
-def _no_interval(used: NDArray[np.bool_], scores: GroupedScores, sizes: Floats) -> str:
-    """Why there is no interval, or nothing."""
-    alone = [scores.cell_name(int(c)) for c in np.flatnonzero(used & (sizes < 2.0))]
-    if not alone:
-        return ""
-    return f"no interval: the {' and the '.join(alone)} are worth less than two observations"
-
-
-def small_cells(used: NDArray[np.bool_], scores: GroupedScores, sizes: Floats) -> tuple[str, ...]:
-    """A warning that names the cells too small for a reliable interval, if there are any."""
-    small = np.flatnonzero(used & (sizes < SMALL_CELL))
-    told = ", ".join(f"{sizes[c]:.0f} {scores.cell_name(int(c))}" for c in small)
-    return (f"small cells make the interval unreliable: {told}",) if len(small) else ()

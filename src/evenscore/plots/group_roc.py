@@ -117,7 +117,7 @@ class GroupRocDisplay(ScoreDisplay):
             shown = None
             if band is not None and not empty:
                 shown = roc_band(
-                    curve,
+                    curve.with_ties_split(),  # the polygon that is drawn
                     np.linspace(0.0, 1.0, 201),
                     kind=band,
                     confidence_level=confidence_level,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenscore.distributions import check_rates
 from evenscore.inference.bands import Band, BandKind, roc_band
 from evenscore.measures import inter_group_curve
-from evenscore.plots.corners import step_corners
+from evenscore.plots.corners import polygon_corners, step_corners
 from evenscore.plots.display import Pairs, chosen_pairs
 from evenscore.plots.text import group_names
 from evenscore.scores import (
@@ -31,9 +31,9 @@ Floats = NDArray[np.float64]
 class InterGroupCurve:
     """ROC_{F⁰,F¹} of one class and one pair of groups, ready to be drawn.
 
-    `x`, `y`: corners of the step function; `rates`, `values`: the points to mark; `band`: its
-    confidence band, if any. Without a curve `reason` says why. `first` and `second` are the names
-    of the groups as they are shown.
+    `x`, `y`: corners of the polygon (ties split) or of the step function; `rates`, `values`: the
+    points to mark; `band`: its confidence band, if any. Without a curve `reason` says why. `first`
+    and `second` are the names of the groups as they are shown.
     """
 
     on: ClassName
@@ -63,6 +63,7 @@ def inter_group_curves(
     confidence_level: float = 0.95,
     n_resamples: int = 500,
     random_state: int = 0,
+    split_ties: bool = True,
 ) -> tuple[InterGroupCurve, ...]:
     """The curves of the classes and pairs asked for; see `InterGroupRocDisplay.from_scores`."""
     check_scores(scores)
@@ -73,7 +74,9 @@ def inter_group_curves(
     for first, second in chosen_pairs(scores, pairs):
         for name in class_names(on):
             curve = inter_group_curve(scores, name, first, second)
-            x, y = step_corners(curve)
+            if split_ties:
+                curve = curve.with_ties_split()
+            x, y = polygon_corners(curve) if split_ties else step_corners(curve)
             row = scores.cell_weights[CLASSES.index(name)]
             empty = [names[k] for k in (first, second) if row[k] == 0.0]
             reason = f"undefined, there are no {name} of {' and '.join(empty)}" if empty else ""

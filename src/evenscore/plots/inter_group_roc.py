@@ -40,8 +40,9 @@ class InterGroupRocDisplay(ScoreDisplay):
     """ROC_{H⁰,H¹} and ROC_{G⁰,G¹} against the diagonal, with bands.
 
     At the cut that keeps a share x of the first group, a share y of the second is kept: above the
-    diagonal the second group scores higher. The curves are the step functions on which ROC gaps
-    are read. To overlay a second data set, plot it on the same axes with another line style:
+    diagonal the second group scores higher. Ties are split, as in an audit: the curves are
+    polygons, on the diagonal for groups of one law. To overlay a second data set, plot it on the
+    same axes with another line style:
 
     >>> import evenscore as es
     >>> y, s, groups = [0, 1] * 50, range(100), list("aabb") * 25
@@ -76,12 +77,14 @@ class InterGroupRocDisplay(ScoreDisplay):
         confidence_level: float = 0.95,
         n_resamples: int = 500,
         random_state: int = 0,
+        split_ties: bool = True,
     ) -> Self:
         """From scores by cell.
 
         `pairs` are pairs of group labels; by default the first group with every other. `rates` are
         marked on the curves. `band` is a kind of `inference.roc_band`, or None for none; a
-        simultaneous one rests on `n_resamples` resamples.
+        simultaneous one rests on `n_resamples` resamples. With `split_ties=False` the curves are
+        the step functions of the paper's Definition 1.
         """
         return cls(
             inter_group_curves(
@@ -93,6 +96,7 @@ class InterGroupRocDisplay(ScoreDisplay):
                 confidence_level=confidence_level,
                 n_resamples=n_resamples,
                 random_state=random_state,
+                split_ties=split_ties,
             )
         )
 

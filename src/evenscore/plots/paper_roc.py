@@ -37,8 +37,9 @@ class PaperRocDisplay(ScoreDisplay):
     """ROC_{H⁰,H¹}, ROC_{G⁰,G¹} and the overall ROC_{H,G}, with marks at the constrained rates.
 
     The overall curve, in the colour of the text, is the polygon whose area is the AUC written above
-    the panel; the others are the step functions on which the gaps are read. For the paper's
-    figures plot the test rows first, then the training rows dashed on the same axes:
+    the panel; the others are the step functions of the paper's Definition 1, on which its gaps are
+    read: ties are not split. For the paper's figures plot the test rows first, then the training
+    rows dashed on the same axes:
 
     >>> import evenscore as es
     >>> y, s, groups = [0, 1] * 50, range(100), list("aabb") * 25
@@ -83,6 +84,7 @@ class PaperRocDisplay(ScoreDisplay):
             confidence_level=confidence_level,
             n_resamples=n_resamples,
             random_state=random_state,
+            split_ties=False,
         )
         overall = RocCurve(scores.pooled("negatives"), scores.pooled("positives"))
         auc, _ = auc_estimates(scores, confidence_level=confidence_level)

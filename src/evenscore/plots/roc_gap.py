@@ -111,11 +111,13 @@ class RocGapDisplay(ScoreDisplay):
         confidence_level: float = 0.95,
         n_resamples: int = 500,
         random_state: int = 0,
+        split_ties: bool = True,
     ) -> Self:
         """From scores by cell.
 
         `pairs` are pairs of group labels; by default the first group with every other. `rates` are
-        marked, with their pointwise intervals.
+        marked, with their pointwise intervals. Ties are split, as an audit does; with
+        `split_ties=False` gaps are those of the step function, Definition 1 of the paper.
         """
         check_scores(scores)
         if not bands:
@@ -140,6 +142,7 @@ class RocGapDisplay(ScoreDisplay):
                         confidence_level=confidence_level,
                         n_resamples=n_resamples,
                         random_state=random_state,
+                        split_ties=split_ties,
                     )
                     for kind in bands
                 )

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from evenscore.catalogue import CATALOGUE, Notion
 from evenscore.constraints import RocConstraint
+from evenscore.curves import ReferenceCuts
 from evenscore.inference.estimate import Estimate, adjust
 from evenscore.inference.moments import PlacementMoments
 from evenscore.inference.rates import roc_gap_estimates
 from evenscore.inference.variance import auc_estimates, gap_estimates
 from evenscore.labels import label_text
-from evenscore.measures import inter_group_curve
 from evenscore.results import DetectableGap, LabelledMatrix, Settings
 from evenscore.scores import CLASSES, ClassName, GroupedScores
 
@@ -168,9 +168,14 @@ def roc_gap_section(scores: GroupedScores, settings: Settings) -> GapSection:
 
 
 def largest_gaps(scores: GroupedScores, on: ClassName, rates: Floats, pairs: Pairs) -> list[float]:
-    """The largest |gap| at the rates, of each pair, ties split."""
-    curves = (inter_group_curve(scores, on, i, j) for i, j in pairs)
-    return [float(np.abs(curve.interpolate(rates) - rates).max()) for curve in curves]
+    """The largest |gap| at the rates, of each pair, ties split; NaN where somebody is missing."""
+    offset = CLASSES.index(on) * scores.n_groups
+    cells = scores.cell_distributions[offset : offset + scores.n_groups]
+    cuts = {i: ReferenceCuts.at(cells[i], rates) for i in {i for i, _ in pairs} if len(cells[i])}
+    return [
+        float(np.abs(cuts[i].share_of(cells[j]) - rates).max()) if i in cuts else np.nan
+        for i, j in pairs
+    ]
 
 
 def detectable_section(estimates: Iterable[Estimate]) -> tuple[DetectableGap, ...]:

@@ -1,0 +1,59 @@
+"""Intervals of a ROC curve at single rates: where the cut may lie, and the share above it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenscore.curves import RocCurve
+from evenscore.inference.estimate import wilson
+
+__all__ = ["pointwise_band"]
+
+Floats = NDArray[np.float64]
+
+_ANGLES = np.linspace(0.0, np.pi / 2.0, 17)[:, None]
+
+
+def pointwise_band(curve: RocCurve, rates: Floats, z: float | Floats) -> tuple[Floats, Floats]:
+    """Ends of the pointwise intervals of the curve at z standard errors (one z, or one a rate)."""
+    n0, size = curve.reference.size_behind(rates), curve.target.size_behind
+    if curve.reference.is_tied and not curve.ties_split:
+        # Ties: the curve has jumps, and the cut may lie on either side of one. All splits
+        # z² = z₀² + z₁² between the two sources are tried, and the widest counts.
+        z0, z1 = z * np.sin(_ANGLES), z * np.cos(_ANGLES)
+        left, right = _cut_limits(curve, rates, n0, z0, tied=True)
+        low, high = wilson(left, size(left), z1)[0], wilson(right, size(right), z1)[1]
+        return low.min(axis=0), high.max(axis=0)
+    value = curve.evaluate(rates)
+    left, right = _cut_limits(curve, rates, n0, z, tied=False)
+    low, high = wilson(value, size(value), z)
+    low = value - np.hypot(value - low, value - left)
+    high = value + np.hypot(high - value, right - value)
+    return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+
+def _cut_limits(
+    curve: RocCurve, rates: Floats, size: Floats, z: float | Floats, *, tied: bool
+) -> tuple[Floats, Floats]:
+    """The least and the largest height of the curve where the cut may lie.
+
+    Of the reference, N ~ Binomial(n, rate) lie above the true cut, which is therefore below the
+    N-th largest and not below the next: N is taken at its quantiles. With N = 0 the cut may lie
+    above the whole sample and any share of the target, even none, may be above it; likewise N = n.
+    """
+    from scipy.special import bdtrik, ndtr
+
+    tail = ndtr(-np.asarray(z))
+    least, most = (np.ceil(np.nan_to_num(bdtrik(p, size, rates))) for p in (tail, 1.0 - tail))
+    sure = (rates == 0.0) | (rates == 1.0)
+    least, most = np.where(sure, rates * size, least), np.where(sure, rates * size, most)
+    most = np.where((1.0 - tail < 1.0) | sure, most, size)  # beyond the precision of a double
+    # With ties the ends themselves; otherwise halfway between two order statistics.
+    ends = (least - 1.0, most) if tied else (least - 1.0, most, least, most - 1.0)
+    heights = curve.evaluate(np.clip(np.stack(ends) / size, 0.0, 1.0))
+    low, high = heights if tied else 0.5 * (heights[:2] + heights[2:])
+    value = curve.evaluate(rates) if sure.any() else low
+    low = np.where((least <= 0.0) & ~sure, 0.0, np.where(sure, value, low))
+    high = np.where((most >= size) & ~sure, 1.0, np.where(sure, value, high))
+    return low, high
