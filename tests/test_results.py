@@ -368,7 +368,8 @@ def test_a_comparison_is_shown_and_kept(result, other):
     json.dumps(found.to_dict(), allow_nan=False)
     frame = found.to_frame("pandas")
     assert frame["difference_low"].tolist() == [d.difference.low for d in found.differences]
-    assert f"{result.auc.value:.3f} against {other.auc.value:.3f}" in str(found)
+    told = f"{result.auc.value:.3f} with “<b>title</b>” against {other.auc.value:.3f} with “noisy”"
+    assert told in str(found)
     console = Console(file=io.StringIO(), width=160)
     console.print(found)
     assert "noisy" in console.file.getvalue()

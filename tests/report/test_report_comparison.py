@@ -24,9 +24,12 @@ def test_numbers_and_words(audits):
     comparison = after.compare(before, n_resamples=50)
     html = report.render_comparison(before, after, comparison, title="Better?")
     page = read(html)
-    section = page.one("section", id="comparison")
+    opening = page.one("div", **{"class": "finding first changed"})
     for told in comparison.words[:2]:
-        assert told in section.text
+        assert told in opening.text
+    assert comparison.most_changed is None  # no gap is told apart, and none is named
+    assert "changed most" not in opening.text
+    section = page.one("section", id="comparison")
     rows = list(section.all("tr", data_difference=True))
     assert len(rows) == len(comparison.differences)
     for row, found in zip(rows, comparison.differences, strict=True):
@@ -38,6 +41,21 @@ def test_numbers_and_words(audits):
     assert "<old>" in section.text
     assert html == report.render_comparison(before, after, comparison, title="Better?")
     assert len(html.encode()) < 1_000_000
+
+
+def test_the_gap_that_changed_most_opens_the_page():
+    y, group = np.tile([0, 0, 1, 1], 150), np.tile(["a", "b"], 300)
+    score = np.random.default_rng(0).normal(size=600) + y
+    before, after = (
+        audit(y, s, sensitive_features=group) for s in (score - 1.5 * (group == "b"), score)
+    )
+    comparison = after.compare(before, n_resamples=50)
+    most = max(comparison.gaps, key=lambda gap: abs(gap.magnitude.value))
+    assert comparison.most_changed is most
+    assert most.change == "smaller gap"
+    page = read(report.render_comparison(before, after, comparison))
+    opening = page.one("div", **{"class": "finding first changed"})
+    assert f"The gap that changed most is {most.words}." in opening.text
 
 
 def test_the_wrong_order_is_refused(audits):

@@ -33,6 +33,7 @@ class ComparisonSection:
     before: str
     after: str
     words: tuple[str, ...]
+    most_changed: str
     rows: tuple[ComparisonRow, ...]
     left_out: int
     ruler: Ruler
@@ -65,6 +66,7 @@ def comparison_section(
             before.title or "before",
             after.title or "after",
             comparison.words[:2],
+            "" if comparison.most_changed is None else f"{comparison.most_changed.words}.",
             tuple(rows),
             len(gaps) + 1 - len(rows),
             ruler,

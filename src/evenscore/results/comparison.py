@@ -51,13 +51,19 @@ class Difference:
     @property
     def words(self) -> str:
         """The difference in a sentence."""
+        return self.say("", "")
+
+    def say(self, one: str, other: str) -> str:
+        """The difference in a sentence that names the two scores, if they have names."""
+        with_one, with_other = (f" with {name}" if name else "" for name in (one, other))
         d, what = self.difference, "a difference"
         if self.one.value * self.other.value < 0.0 and self.one.name != "AUC":
             d, what = self.magnitude, "of opposite signs, a difference in size"
         return (
-            f"{self.title}: {plain(self.one.value)} against {plain(self.other.value)}, {what} of "
-            f"{signed(d.value)} ({percent(d.confidence_level)} interval "
-            f"{interval(d.low, d.high, 'signed')}): {self.change}"
+            f"{self.title}: {plain(self.one.value)}{with_one} against "
+            f"{plain(self.other.value)}{with_other}, {what} of {signed(d.value)} "
+            f"({percent(d.confidence_level)} interval {interval(d.low, d.high, 'signed')}): "
+            f"{self.change}"
         )
 
 
@@ -88,6 +94,12 @@ class ComparisonResult:
         return self.differences[1:]
 
     @property
+    def most_changed(self) -> Difference | None:
+        """The gap whose magnitude changed most, of those that are surely smaller or larger."""
+        changed = [gap for gap in self.gaps if gap.change != "not told apart"]
+        return max(changed, key=lambda gap: abs(gap.magnitude.value), default=None)
+
+    @property
     def words(self) -> tuple[str, ...]:
         """What changed, in sentences: the AUC, then a count of the gaps, then each of them."""
         counts = {
@@ -99,7 +111,8 @@ class ComparisonResult:
             f"than with {self._name(1)}, {counts['larger gap']} larger, and "
             f"{counts['not told apart']} cannot be told apart"
         )
-        return (f"{self.auc.words}.", f"{told}.", *(f"{gap.words}." for gap in self.gaps))
+        first = self.auc.say(self._name(0), self._name(1))
+        return (f"{first}.", f"{told}.", *(f"{gap.words}." for gap in self.gaps))
 
     def _name(self, which: int) -> str:
         title = (self.title, self.other_title)[which]
