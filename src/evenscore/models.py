@@ -19,7 +19,7 @@ __all__ = ["TRUSTED", "TableModel", "load_model", "save_model"]
 
 TRUSTED = frozenset(
     {
-        "evenscore.constraints.RocConstraint",
+        "evenscore.constraints.roc.RocConstraint",
         "evenscore.inference.estimate.Estimate",
         "evenscore.models.TableModel",
         "evenscore.scorers.boosted.BoostedScorer",
