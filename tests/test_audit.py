@@ -579,7 +579,8 @@ def test_groups_whose_names_contain_and_are_kept_apart():
 
 def test_findings_of_equal_groups_and_narrow_certificates():
     y, group = np.tile([0, 1], 200), np.repeat(["a", "b"], 200)
-    result = es.audit(y, np.zeros(400), sensitive_features=group)
+    score = np.tile(np.repeat([0, 1], 2), 100)
+    result = es.audit(y, score, sensitive_features=group)
     texts = [finding.text for finding in result.findings]
     assert "Within each group, the AUC is the same: 0.500." in texts
     by_class = [c for c in result.certificate if c.method == "dkw"]
@@ -607,8 +608,45 @@ def test_what_cannot_be_told_is_what_the_intervals_hold():
     unclear = [gap for gap in result.all_gaps if result.verdict(gap) == "unclear"]
     largest = max(max(-gap.low, gap.high) for gap in unclear)
     [told] = [f.text for f in result.findings if f.text.startswith("Of ")]
-    assert f"leave room for gaps of up to {largest:.3f}" in told
+    assert f"room for gaps of up to {largest:.3f}" in told
     assert all(gap.value <= 1.0 for gap in result.detectable)
+
+
+def test_two_people_of_a_third_group_do_not_silence_an_audit():
+    rng = np.random.default_rng(0)
+    y, group = np.tile([0, 0, 1, 1], 500), np.tile(["men", "women"], 1000)
+    score = rng.normal(size=2000) + y - 1.0 * (group == "women")
+    alone = es.audit(y, score, sensitive_features=group)
+    more = es.audit(
+        [*y, 0, 1], [*score, 0.5, 0.5], sensitive_features=[*group, "others", "others"],
+    )  # fmt: skip
+    assert more.auc.low == pytest.approx(alone.auc.low, abs=0.002)
+    known = {gap.key: gap for gap in more.gaps}
+    for gap in alone.gaps:
+        other = known[gap.key]
+        assert other.low == pytest.approx(gap.low, abs=0.003), gap.title
+        assert other.high == pytest.approx(gap.high, abs=0.003), gap.title
+    assert {gap.key for gap in more.beyond} >= {gap.key for gap in alone.beyond if not gap.rate}
+    for gap in more.gaps:
+        if gap.second == "others" and gap.name in ("intra_group", "inter_group"):
+            assert np.isnan(gap.low)
+            assert "worth less than two observations" in gap.warnings[0]
+    told = [c.words for c in more.certificate if c.on == "negatives"]
+    assert told[0].startswith("Not certified: the gaps seen are too large")  # men and women
+
+
+def test_a_score_the_wrong_way_round_and_groups_that_look_alike_are_pointed_out():
+    y, score, group, _ = draw(3, n=400, levels=None)
+    result = es.audit(y, -score, sensitive_features=np.array(["Men", "men "])[group])
+    assert result.warnings[0].startswith("The score ranks positives below negatives (AUC 0.")
+    assert "'Men' and 'men ' differ in spaces or capital letters only" in result.warnings[1]
+    assert es.audit(y, score, sensitive_features=group).warnings == ()
+
+
+def test_a_constant_score_ranks_nobody_and_that_comes_first():
+    result = es.audit([0, 1] * 50, np.zeros(100), sensitive_features=["a", "b", "b", "a"] * 25)
+    assert result.findings[0].text.startswith("All scores are equal: the score ranks nobody")
+    assert not any(finding.kind == "even" for finding in result.findings)
 
 
 def test_the_first_finding_says_who_is_worse_off():

@@ -15,7 +15,7 @@ from evenscore.constraints import RocConstraint
 from evenscore.distributions import Distribution, check_weights, to_floats
 from evenscore.findings import find
 from evenscore.inference.calibration import calibration_by_group
-from evenscore.inference.cuts import BURDEN_REMARK, CutTable, cut_table
+from evenscore.inference.cuts import CutTable, cut_table
 from evenscore.inference.estimate import check_level
 from evenscore.inference.moments import placement_moments
 from evenscore.labels import label_text
@@ -226,7 +226,7 @@ def _audit(scores: GroupedScores, asked: _Asked, pos_label: str, zero_weights: i
         certificate=certificates.certificates,
         fair_cuts=fair_cut_section(coarse, settings.tolerance, everyone, exact=coarse is scores),
         thresholds=_cuts(scores, asked, level),
-        explorer=_explorer(scores, everyone, level),
+        explorer=_explorer(scores, everyone, asked, level),
         calibration=calibration_by_group(scores, confidence_level=level, everyone=everyone),
         distributions=histogram(scores),
         detectable=detectable_section((*gaps.estimates, *at_rates.estimates)),
@@ -236,7 +236,7 @@ def _audit(scores: GroupedScores, asked: _Asked, pos_label: str, zero_weights: i
             for section in (gaps, at_rates, curves, certificates, tests)
             for told in section.omitted
         ),
-        warnings=warning_section(scores, sample, zero_weights),
+        warnings=warning_section(scores, sample, zero_weights, aucs.overall),
     )
     return replace(blank, findings=find(blank))
 
@@ -249,17 +249,18 @@ def _cuts(scores: GroupedScores, asked: _Asked, level: float) -> CutTable:
         rates = asked.settings().rates
         cuts = scores.pooled("negatives").threshold(rates)
         labels = tuple(f"selects at most {rate:.1%} of all negatives" for rate in rates)
-    found = cut_table(scores, cuts, labels=labels, confidence_level=level)
-    if asked.selected_is == "bad":
-        return replace(found, remark=BURDEN_REMARK)
-    return found
+    burden = asked.selected_is == "bad"
+    return cut_table(scores, cuts, labels=labels, confidence_level=level, burden=burden)
 
 
-def _explorer(scores: GroupedScores, everyone: Distribution, level: float) -> CutTable:
+def _explorer(
+    scores: GroupedScores, everyone: Distribution, asked: _Asked, level: float
+) -> CutTable:
     """Cuts spread over the scores, from selecting nobody to nearly everybody."""
     steps = 101 if scores.n_groups <= 2 else max(21, min(81, 324 // scores.n_groups))
     cuts = np.unique(everyone.threshold(np.arange(steps) / steps))
-    return cut_table(scores, cuts, confidence_level=level)
+    burden = asked.selected_is == "bad"
+    return cut_table(scores, cuts, confidence_level=level, burden=burden)
 
 
 def _check_groups(n_groups: int) -> None:

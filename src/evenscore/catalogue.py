@@ -235,10 +235,10 @@ CATALOGUE: dict[str, Notion] = {
             "pair_error",
             ((_H, _G_OWN), (_H_OWN, _G)),
             "A(0) − A(1), A(z) = P(well ordered | labels differ, one of the two in z)",
-            "a pair with different labels, one of them in {group}, is well ordered",
+            "somebody of {group} and somebody of the other class are well ordered",
             f"parity in mistreatment for pairs: {_VOGEL}",
             "pairs with somebody of {low} are ordered wrongly more often than those of {high}",
-            "a pair with different labels, one of them in {group}, is ordered wrongly",
+            "somebody of {group} and somebody of the other class are ordered wrongly",
         ),
     )
 }

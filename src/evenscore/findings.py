@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from evenscore.catalogue import CATALOGUE
-from evenscore.inference.estimate import Estimate, percent
+from evenscore.inference.estimate import Estimate, counted, percent
 from evenscore.results import AuditResult, Finding
 from evenscore.scores import CLASSES
 
@@ -25,6 +25,9 @@ def find(result: AuditResult) -> tuple[Finding, ...]:
     if len(result.groups) < 2:
         only = f"There is one group only, {result.groups[0]}: gaps need two groups."
         return Finding("unclear", only), _ranking(result)
+    if result.sample.distinct_scores == 1:
+        nobody = "All scores are equal: the score ranks nobody, and no gap of it means anything."
+        return Finding("unclear", nobody), _ranking(result)
     found = (
         *_gaps(result),
         *_cuts(result),
@@ -148,9 +151,10 @@ def _unclear(result: AuditResult) -> Iterable[Finding]:
         yield Finding(
             "unclear",
             f"Of {len(unclear)} of the {len(result.all_gaps)} gaps this sample cannot tell whether "
-            f"they are beyond {tolerance:g}: their intervals leave room for gaps of up to "
-            f"{largest:.3f}. {more}The smallest cell is worth {sizes[row, k]:,.0f} {CLASSES[row]} "
-            f"of {result.groups[k]}.",
+            f"{'it is' if len(unclear) == 1 else 'they are'} beyond {tolerance:g}: there is room "
+            f"for gaps of up to "
+            f"{largest:.3f}. {more}The smallest cell, {CLASSES[row]} of {result.groups[k]}, is "
+            f"worth {counted(sizes[row, k])}.",
         )
     undefined = [gap for gap in result.all_gaps if result.verdict(gap) == "undefined"]
     if undefined:

@@ -330,7 +330,7 @@ def test_a_fair_score_is_certified_from_the_size_announced():
     assert not small.certified
     assert np.isnan(small.low)
     assert small.thresholds == {}
-    assert small.words.startswith("Not certified: with ")
+    assert small.words.startswith("Not certified: the negatives of ")
     assert f"{small.needed:,} observations in every cell" in small.words
     sizes = [certify(equal(n), 0.05, on="negatives").needed for n in (20, 400)]
     assert sizes[0] == sizes[1]
@@ -383,7 +383,7 @@ def test_tiny_cells_are_never_certified_by_the_bootstrap():
     found = certify(tiny, 0.2, interval=(0, 0.5), method="simultaneous")
     assert not found.certified
     assert "too small for the bootstrap" in found.warnings[0]
-    assert found.words.startswith("Not certified: with 1 ")
+    assert "are worth 1 observation; gaps of any size cannot be told" in found.words
     # Reviewers' law: a share of the target above every reference that a sample often misses.
     rng = np.random.default_rng(0)
     wrong = 0

@@ -184,12 +184,24 @@ def test_four_fifths_is_told_by_the_interval():
 
     assert note(0.25, 0.5).endswith(", below four fifths")
     assert note(0.5, 0.5 + 1 / 400, n=4000).endswith(", not below four fifths")
-    assert note(0.36, 0.5).endswith("cannot be told to be below four fifths or not")
+    assert note(0.36, 0.5).endswith("; whether this is below four fifths cannot be told")
     # Among more groups the same two shares show less.
     assert note(0.335, 0.5).endswith(", below four fifths")
     crowd = note(0.335, 0.5, *[0.42] * 8)
     assert "over all 45 pairs" in crowd
-    assert crowd.endswith("cannot be told to be below four fifths or not")
+    assert crowd.endswith("; whether this is below four fifths cannot be told")
+
+
+def test_a_group_of_two_does_not_hide_who_is_below_four_fifths():
+    y, group = [0, 1] * 401, ["a"] * 400 + ["b"] * 400 + ["few"] * 2
+    score = [1] * 100 + [0] * 300 + [1] * 200 + [0] * 202
+    scores = GroupedScores.from_arrays(y, score, sensitive_features=group)
+    [note] = cut_table(scores, [0.5]).impact_ratio.notes
+    assert note.startswith("few is selected 0.00 times as often as b (95% interval 0.00 to ")
+    assert "cannot be told, but a is selected 0.50 times as often as b (" in note
+    assert note.endswith("over all 3 pairs), below four fifths")
+    [note] = cut_table(scores, [0.5], burden=True).impact_ratio.notes
+    assert "four fifths" not in note
 
 
 def test_nobody_selected_has_no_ratio():

@@ -54,12 +54,14 @@ def auc_estimates(
     with np.errstate(invalid="ignore", divide="ignore"):
         pooled = scores.cell_weights.sum(axis=1) ** 2 / scores.cell_squares.sum(axis=1)
     value, own = moments.matrix.overall, cell_freedom(moments.effective_sizes, moments.counts)
-    variance, freedom = satterthwaite(moments.variance_by_cell(form), own)
+    by_cell = moments.variance_by_cell(form)
+    variance, freedom = satterthwaite(by_cell, own)
     z = normal_quantile(0.5 + level / 2.0)
     low, high = auc_limits(*(np.asarray(n) for n in (value, variance, freedom, pooled.min(), z)))
     overall = _estimate(
-        "AUC", value, (float(low), float(high)), variance, freedom, used, scores, level
-    )
+        "AUC", value, (float(low), float(high)), variance, freedom, used, scores, level,
+        unknown=bool(moments.resting_on_bounds(by_cell)),
+    )  # fmt: skip
     return overall, _table(scores, moments, level)
 
 
@@ -125,13 +127,15 @@ def _estimate(
     cells: list[int],
     scores: GroupedScores,
     level: float,
+    *,
+    unknown: bool = True,
 ) -> Estimate:
     """An AUC with its interval, or why there is none; that of a cell with itself is certain."""
     method, nan = "placement values, log-odds", math.nan
     if math.isnan(value):
         return Estimate(name, value, nan, nan, level, method, warnings=("a cell is empty",))
     reason = no_interval(cells, scores)
-    if reason:
+    if reason and unknown:
         return Estimate(name, value, nan, nan, level, method, warnings=(reason,))
     warnings = small_cells(cells, scores)
     if value in (0.0, 1.0):

@@ -15,7 +15,7 @@ from evenscore.distributions import Distribution, check_interval
 from evenscore.inference.bands import Band, dkw_bands, roc_band
 from evenscore.inference.bootstrap import RandomState
 from evenscore.inference.dkw import dkw_constant
-from evenscore.inference.estimate import SMALL_CELL, check_count, check_level, percent
+from evenscore.inference.estimate import SMALL_CELL, check_count, check_level, counted, percent
 from evenscore.labels import label_text
 from evenscore.scores import (
     CLASSES,
@@ -112,7 +112,7 @@ def certify(
     rates = np.linspace(start, stop, n_rates)
     scores.require_cells()
     delta = (1.0 - level) / (len(class_names(on)) * len(scores.pairs()))
-    worst, largest, width = np.zeros(n_rates - 1), 0.0, 0.0
+    worst, largest, width, proven = np.zeros(n_rates - 1), 0.0, 0.0, False
     step = rates[1] - rates[0]
     warnings: list[str] = []
     references = {}
@@ -122,8 +122,9 @@ def certify(
         # Between two rates a curve is between its heights there.
         above, below = band.high[1:] - rates[:-1], rates[1:] - band.low[:-1]
         worst = np.maximum(worst, np.maximum(above, below))
-        largest = max(largest, float(np.abs(band.value - rates).max()))
-        width = max(width, sum(band.shift) + step)
+        seen, wide = float(np.abs(band.value - rates).max()), sum(band.shift) + step
+        largest, width = max(largest, seen), max(width, wide)
+        proven |= seen - wide > tolerance
         warnings += [w for w in band.warnings if w not in warnings]
         references[name, names[i], names[j]] = _cell(scores, name, i), band.shift[0]
     low, high = _longest(worst <= tolerance + 1e-12, rates)
@@ -142,7 +143,7 @@ def certify(
     lacking: Lacking = ""
     if not certified:
         # Gaps that are large for certain would not be certified with any number of people.
-        lacking = "data" if width > tolerance and largest - width <= tolerance else "evenness"
+        lacking = "data" if width > tolerance and not proven else "evenness"
     if certified:
         words = (
             f"Certified with {percent(level)} confidence: at all rates from {low:.4g} to "
@@ -150,16 +151,14 @@ def certify(
         )
     elif lacking == "data":
         words = (
-            f"Not certified: with {used[smallest]:,.0f} {smallest}, gaps below {width:.3f} cannot "
-            f"be told from zero, and not even a score without gaps would be certified within "
-            f"{tolerance:g}; it takes about {needed:,} observations in every cell."
+            f"Not certified: the {smallest} are worth {counted(used[smallest])}; "
+            + (f"gaps below {width:.3f}" if width < 1.0 else "gaps of any size")
+            + " cannot be told from zero, and not even a score without gaps would be certified "
+            f"within {tolerance:g}. It takes {'' if method == 'dkw' else 'at most '}about "
+            f"{needed:,} observations in every cell."
         )
     else:
-        words = (
-            f"Not certified: the gaps seen are too large, up to {largest:.3f}; the smallest "
-            f"tolerance that holds anywhere is {reach:.3f}, at a rate of "
-            f"{rates[int(np.argmin(worst))]:.3g}."
-        )
+        words = f"Not certified: the gaps seen are too large, up to {largest:.3f}."
     thresholds = {}
     if certified:
         for key, (reference, e0) in references.items():

@@ -102,8 +102,11 @@ def cut_table(
     *,
     labels: tuple[str, ...] | None = None,
     confidence_level: float = 0.95,
+    burden: bool = False,
 ) -> CutTable:
     """The rates of each group at the given thresholds, each with its interval.
+
+    `burden` says that being selected is bad for a person: the rule of four fifths is then none.
 
     >>> y, groups = [0, 1] * 50, ["a"] * 50 + ["b"] * 50
     >>> scores = GroupedScores.from_arrays(y, range(100), sensitive_features=groups)
@@ -141,12 +144,17 @@ def cut_table(
         shares(rates.fpr, above[:, :, 0], below[:, :, 0]),
         shares(rates.fnr, below[:, :, 1], above[:, :, 1]),
         Shares.of(rates.precision, chosen_size, z),
-        _impact_ratio(rates.selection_rate, people, names, level),
+        _impact_ratio(rates.selection_rate, people, names, level, burden),
+        BURDEN_REMARK if burden else FOUR_FIFTHS_REMARK,
     )
 
 
 def _impact_ratio(
-    rates: Floats, people: tuple[Floats, Floats], groups: tuple[str, ...], level: float
+    rates: Floats,
+    people: tuple[Floats, Floats],
+    groups: tuple[str, ...],
+    level: float,
+    burden: bool,
 ) -> ImpactRatio:
     n, pairs = len(rates), max(1, len(groups) * (len(groups) - 1) // 2)
     z = normal_quantile(1.0 - (1.0 - level) / (2.0 * pairs))
@@ -166,14 +174,8 @@ def _impact_ratio(
                 parts = [(rates[t, k], ends[0][k], ends[1][k]) for k in (least, most)]
                 values[t] = rates[t, least] / rates[t, most]
                 low[t], high[t] = ratio_limits(*parts)
-                side = "below" if high[t] < FOUR_FIFTHS else "cannot tell"
-                if low[t] >= FOUR_FIFTHS and _none_below(own, *(e[known] for e in ends)):
-                    side = "not below"
-                interval = f"{percent(level)} interval {low[t]:.2f} to {high[t]:.2f}"
-                if pairs > 1:
-                    interval += f" over all {pairs:,} pairs"
-                names = groups[least], groups[most]
-                notes.append(_note(float(values[t]), *names, interval, side))
+                told = _Told(groups, level, pairs, burden)
+                notes.append(told.note(rates[t], *ends, known, least, most))
             else:
                 notes.append("nobody is selected: there is no ratio")
         lowest.append(groups[least] if least >= 0 else "")
@@ -181,26 +183,47 @@ def _impact_ratio(
     return ImpactRatio(values, low, high, tuple(lowest), tuple(highest), tuple(notes))
 
 
-def _none_below(value: Floats, low: Floats, high: Floats) -> bool:
-    """Whether the interval of the ratio of every two groups lies at four fifths or above."""
-    sides = [*zip(value.tolist(), low.tolist(), high.tolist(), strict=True)]
-    return all(
-        ratio_limits(one, two)[0] >= FOUR_FIFTHS
-        for i, one in enumerate(sides)
-        for j, two in enumerate(sides)
-        if i != j
-    )
+@dataclass(frozen=True)
+class _Told:
+    """How the ratio of the selection rates of two groups is put in words."""
 
+    groups: tuple[str, ...]
+    level: float
+    pairs: int
+    burden: bool
 
-def _note(ratio: float, lowest: str, highest: str, interval: str, side: str) -> str:
-    if ratio == 1.0:
-        return f"all groups are selected at the same rate ({interval})"
-    told = {
-        "below": "below four fifths",
-        "not below": "not below four fifths",
-        "cannot tell": "which cannot be told to be below four fifths or not",
-    }[side]
-    return f"{lowest} is selected {ratio:.2f} times as often as {highest} ({interval}), {told}"
+    def note(
+        self, rate: Floats, low: Floats, high: Floats, known: NDArray[np.intp], i: int, j: int
+    ) -> str:
+        """Of the extreme groups i and j; and of others, if only they are surely below."""
+        sides = {k: (float(rate[k]), float(low[k]), float(high[k])) for k in known.tolist()}
+        ends, ratio = ratio_limits(sides[i], sides[j]), sides[i][0] / sides[j][0]
+        if ratio == 1.0:
+            return f"all groups are selected at the same rate ({self._interval(ends)})"
+        told = self._ratio(i, j, ratio, ends)
+        if self.burden:
+            return told
+        if ends[1] < FOUR_FIFTHS:
+            return f"{told}, below four fifths"
+        limits = {(a, b): ratio_limits(sides[a], sides[b]) for a in sides for b in sides if a != b}
+        if all(limit[0] >= FOUR_FIFTHS for limit in limits.values()):
+            return f"{told}, not below four fifths"
+        told += "; whether this is below four fifths cannot be told"
+        a, b = min(limits, key=lambda pair: limits[pair][1])
+        if limits[a, b][1] < FOUR_FIFTHS:
+            other = self._ratio(a, b, sides[a][0] / sides[b][0], limits[a, b])
+            told += f", but {other}, below four fifths"
+        return told
+
+    def _ratio(self, i: int, j: int, ratio: float, ends: tuple[float, float]) -> str:
+        return (
+            f"{self.groups[i]} is selected {ratio:.2f} times as often as {self.groups[j]} "
+            f"({self._interval(ends)})"
+        )
+
+    def _interval(self, ends: tuple[float, float]) -> str:
+        told = f"{percent(self.level)} interval {ends[0]:.2f} to {ends[1]:.2f}"
+        return f"{told} over all {self.pairs:,} pairs" if self.pairs > 1 else told
 
 
 def ratio_limits(

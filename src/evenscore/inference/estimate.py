@@ -20,6 +20,7 @@ __all__ = [
     "adjust",
     "check_count",
     "check_level",
+    "counted",
     "holm",
     "invert",
     "normal_quantile",
@@ -52,8 +53,9 @@ class Estimate:
     """A value, its confidence interval and how the interval was made.
 
     `p_value` is that of the hypothesis that the true value is zero (NaN where that makes no sense);
-    `adjusted_p_value` accounts for the other groups compared (Holm). A NaN interval comes with a
-    warning that says why.
+    `adjusted_p_value` accounts for the other groups compared (Holm); `beyond_p_value` is that of
+    the hypothesis that its magnitude is at most a tolerance (NaN unless asked for, see
+    `roc_gap_estimates`). A NaN interval comes with a warning that says why.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Estimate:
     rate: float | None = None
     words: str = ""
     warnings: tuple[str, ...] = ()
+    beyond_p_value: float = math.nan
 
     @property
     def title(self) -> str:
@@ -159,6 +162,16 @@ def check_count(count: int, name: str, least: int) -> int:
     if isinstance(count, bool) or not isinstance(count, Integral) or count < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, not {count!r}.")
     return int(count)
+
+
+def counted(size: float) -> str:
+    """A number of observations, perhaps effective, in words.
+
+    >>> counted(1.0), counted(2345.6)
+    ('1 observation', '2,346 observations')
+    """
+    told = f"{size:,.0f}"
+    return f"{told} observation" if told == "1" else f"{told} observations"
 
 
 def percent(level: float) -> str:

@@ -57,7 +57,12 @@ class PlacementMoments:
     effective_sizes: Floats
 
     def variance_by_cell(self, forms: Floats) -> Floats:
-        """Variance that each cell adds to statistics with linear forms g, shape (…, 2K, 2K + 1)."""
+        """Variance that each cell adds to statistics with linear forms g, shape (…, 2K, 2K + 1).
+
+        Of a cell worth less than two observations it cannot be estimated. A placement lies between
+        0 and 1, so that the variance of g is at most a quarter of (Σ|coefficients|)²: that bound
+        takes its place. See `resting_on_bounds`.
+        """
         totals = self.first[:, -1]
         mean = np.einsum("...cj,cj->...c", forms, self.first)
         mean = np.divide(mean, totals, out=np.zeros_like(mean), where=totals > 0)
@@ -67,8 +72,21 @@ class PlacementMoments:
         by_cell = np.moveaxis(np.stack([forms, centred]).reshape(-1, *forms.shape[-2:]), 1, 0)
         spread = np.einsum("cni,cni->nc", np.matmul(by_cell, self.second), by_cell)
         square, within = spread.reshape(2, *forms.shape[:-1])
-        used = np.any(forms != 0.0, axis=-1)
-        return np.where(used, unbiased(square, within, self.effective_sizes, self.counts), 0.0)
+        bound = np.square(np.abs(forms[..., :-1]).sum(axis=-1)) * self.second[:, -1, -1] / 4.0
+        found = np.where(
+            self.effective_sizes < 2.0,
+            bound + np.maximum(square - within, 0.0),
+            unbiased(square, within, self.effective_sizes, self.counts),
+        )
+        return np.where(np.any(forms != 0.0, axis=-1), found, 0.0)
+
+    def resting_on_bounds(self, by_cell: Floats) -> NDArray[np.bool_]:
+        """Whether most of the variance, shape (…, 2K), is the bound of cells worth less than two.
+
+        An interval then says nothing of the data.
+        """
+        alone = by_cell[..., self.effective_sizes < 2.0].sum(axis=-1)
+        return np.asarray(alone > 0.5 * by_cell.sum(axis=-1))
 
 
 def unbiased(square: Floats, within: Floats, n_eff: Floats, n: Floats) -> Floats:

@@ -13,24 +13,41 @@ __all__ = ["pointwise_band"]
 Floats = NDArray[np.float64]
 
 _ANGLES = np.linspace(0.0, np.pi / 2.0, 17)[:, None]
+_STEEP = 3.0  # times the width of Wilson's interval: the curve is no line between the cuts
 
 
 def pointwise_band(curve: RocCurve, rates: Floats, z: float | Floats) -> tuple[Floats, Floats]:
     """Ends of the pointwise intervals of the curve at z standard errors (one z, or one a rate)."""
     n0, size = curve.reference.size_behind(rates), curve.target.size_behind
     if curve.reference.is_tied and not curve.ties_split:
-        # Ties: the curve has jumps, and the cut may lie on either side of one. All splits
-        # z² = z₀² + z₁² between the two sources are tried, and the widest counts.
-        z0, z1 = z * np.sin(_ANGLES), z * np.cos(_ANGLES)
-        left, right = _cut_limits(curve, rates, n0, z0, tied=True)
-        low, high = wilson(left, size(left), z1)[0], wilson(right, size(right), z1)[1]
-        return low.min(axis=0), high.max(axis=0)
+        return _widest(curve, rates, n0, z)
     value = curve.evaluate(rates)
     left, right = _cut_limits(curve, rates, n0, z, tied=False)
     low, high = wilson(value, size(value), z)
-    low = value - np.hypot(value - low, value - left)
-    high = value + np.hypot(high - value, right - value)
-    return np.maximum(low, 0.0), np.minimum(high, 1.0)
+    steep = right - left > _STEEP * (high - low)
+    low = np.maximum(value - np.hypot(value - low, value - left), 0.0)
+    high = np.minimum(value + np.hypot(high - value, right - value), 1.0)
+    if steep.any():
+        z_steep = np.broadcast_to(z, rates.shape)[steep]
+        worst = _widest(curve, rates[steep], n0[steep], z_steep)
+        low[steep], high[steep] = (
+            np.minimum(low[steep], worst[0]),
+            np.maximum(high[steep], worst[1]),
+        )
+    return low, high
+
+
+def _widest(curve: RocCurve, rates: Floats, n0: Floats, z: float | Floats) -> tuple[Floats, Floats]:
+    """Where the curve jumps, by a tie or between two clusters: the cut may lie on either side.
+
+    All splits z² = z₀² + z₁² between the cut and the share above it are tried, and the widest
+    counts.
+    """
+    size = curve.target.size_behind
+    z0, z1 = z * np.sin(_ANGLES), z * np.cos(_ANGLES)
+    left, right = _cut_limits(curve, rates, n0, z0, tied=True)
+    low, high = wilson(left, size(left), z1)[0], wilson(right, size(right), z1)[1]
+    return low.min(axis=0), high.max(axis=0)
 
 
 def _cut_limits(

@@ -52,13 +52,15 @@ def roc_gap_estimates(
     confidence_level: float = 0.95,
     pairs: Iterable[tuple[int, int]] | None = None,
     split_ties: bool = False,
+    tolerance: float | None = None,
 ) -> list[Estimate]:
     """Every gap of a ROC constraint with its pointwise interval; the cut is estimated too.
 
     Of all pairs of groups, or only of the `pairs` (of positions in the order of the groups) given.
 
     The p-value is one minus the largest level at which the interval leaves out zero; Holm's
-    correction runs over the pairs of groups, classes and rates of the constraint.
+    correction runs over the pairs of groups, classes and rates of the constraint. With `tolerance`,
+    `beyond_p_value` is one minus the largest level at which the interval lies beyond it.
 
     Intervals cover too much, up to always, where scores are tied or few of the first group lie
     beyond the cut: shares are multiples of 1/n and a binomial range cannot be cut finer. The
@@ -85,9 +87,11 @@ def roc_gap_estimates(
             if split_ties:
                 curve = curve.with_ties_split()
             band = roc_band(curve, rates, kind="pointwise", confidence_level=level).gap()
-            p_values = band.low  # NaN, if a sample is empty
-            if not np.isnan(band.low).any():
-                p_values = invert(partial(_around_zero, curve, rates), len(rates))
+            p_values = beyond = np.full(len(rates), np.nan)
+            if not np.isnan(band.low).any():  # as it is if a sample is empty
+                p_values = invert(partial(_outside, curve, rates, 0.0), len(rates))
+                if tolerance is not None:
+                    beyond = invert(partial(_outside, curve, rates, tolerance), len(rates))
             for k in range(len(rates)):
                 estimate = Estimate.of_gap(next(gaps), method="Wilson, both shares")
                 if split_ties and not np.isnan(band.value[k]):
@@ -101,6 +105,7 @@ def roc_gap_estimates(
                         standard_error=float(band.high[k] - band.low[k])
                         / (2.0 * normal_quantile(0.5 + level / 2.0)),
                         p_value=float(p_values[k]),
+                        beyond_p_value=float(beyond[k]),
                         warnings=estimate.warnings or (*band.warnings, *_wide(curve, rates[k])),
                     )
                 )
@@ -120,6 +125,7 @@ def _split(estimate: Estimate, curve: RocCurve, value: float) -> Estimate:
     method = estimate.method
     if rate - attained > _IN_A_TIE:
         method = "Wilson, both shares, ties split"
+    if method != estimate.method or abs(rate + value - selected) > 5e-4:  # other digits are shown
         told = (
             f"the cut that selects at most {rate:.1%} of the {on} of {one} selects "
             f"{attained:.1%} of them, because of ties, and {selected:.1%} of those of {two}; with "
@@ -145,9 +151,10 @@ def _wide(curve: RocCurve, rate: float) -> tuple[str, ...]:
     return ()
 
 
-def _around_zero(curve: RocCurve, rates: Floats, z: Floats) -> tuple[Floats, Floats]:
+def _outside(curve: RocCurve, rates: Floats, tolerance: float, z: Floats) -> tuple[Floats, Floats]:
+    """Intervals of the gaps, wider by the tolerance: they leave out zero if the gaps lie beyond."""
     low, high = pointwise_band(curve, rates, z)
-    return low - rates, high - rates
+    return low - rates - tolerance, high - rates + tolerance
 
 
 def rate_difference_estimates(
@@ -187,7 +194,7 @@ def rate_difference_estimates(
         inside = np.sum([(above if up else below)[:, c] for c, up in counted.items()], axis=0)
         outside = np.sum([(below if up else above)[:, c] for c, up in counted.items()], axis=0)
         sizes = share_size(inside, outside, z)
-        pairs = np.array(scores.pairs()).reshape(-1, 2)
+        pairs = np.array(scores.pairs(), dtype=np.intp).reshape(-1, 2)
         share, size = value[pairs].T, sizes[pairs].T
         low, high = _newcombe(share, size, np.full(len(pairs), z))
         p_values = invert(partial(_newcombe, share, size), len(pairs))

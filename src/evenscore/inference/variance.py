@@ -57,7 +57,8 @@ def gap_estimates(
     within [−1, 1] and does not vanish when the AUCs are near 1; quantiles are Student's, with Welch
     and Satterthwaite's degrees of freedom. The p-value is one minus the largest level at which the
     interval leaves out zero; Holm's correction runs over the pairs of groups of one constraint.
-    Cells below about 30 (effective) observations give a warning, below 2 no interval.
+    Cells below about 30 (effective) observations give a warning. The part of a cell worth less than
+    two in the variance is bounded; where that is most of it, there is no interval.
 
     >>> y, groups = [0, 1, 0, 1] * 50, list("abba") * 50
     >>> scores = GroupedScores.from_arrays(y, range(200), sensitive_features=groups)
@@ -98,6 +99,7 @@ class _Differences(NamedTuple):
     variance: Floats
     freedom: Floats
     used: NDArray[np.bool_]  # the cells that matter, shape (gaps, 2K)
+    unknown: NDArray[np.bool_]  # whether a variance rests on bounds
     of_aucs: NDArray[np.bool_]  # whether the sides are AUCs
 
     @classmethod
@@ -111,11 +113,12 @@ class _Differences(NamedTuple):
     ) -> _Differences:
         coefficients, (left, right) = side_forms(scores, constraint, moments, sampling, pairs)
         sides = np.sum(coefficients * np.nan_to_num(moments.matrix.values), axis=(-2, -1))
-        variances, freedoms = (
+        variances, freedoms, unknown = (
             np.array(column)
-            for column in zip(*(_totals(form, moments) for form in (left, right)), strict=True)
+            for column in zip(
+                *(_totals(form, moments) for form in (left, right, left - right)), strict=True
+            )
         )
-        variance, freedom = _totals(left - right, moments)
         used = np.any((left != 0.0) | (right != 0.0), axis=-1)
         of_aucs = not isinstance(constraint.definition, Combination)
         if of_aucs:  # rounding may leave 1 + 1e-16
@@ -123,12 +126,13 @@ class _Differences(NamedTuple):
         return cls(
             sides[0],
             sides[1],
-            variances.T,
-            freedoms.T,
+            variances[:2].T,
+            freedoms[:2].T,
             _side_sizes(coefficients, moments).T,
-            variance,
-            freedom,
+            variances[2],
+            freedoms[2],
             used,
+            np.asarray(unknown.any(axis=0)),
             np.full(len(pairs), of_aucs),
         )
 
@@ -157,12 +161,13 @@ class _Differences(NamedTuple):
         return np.where(self.of_aucs, low, gap - half), np.where(self.of_aucs, high, gap + half)
 
 
-def _totals(forms: Floats, moments: PlacementMoments) -> tuple[Floats, Floats]:
-    """Variance and degrees of freedom of statistics with linear forms g."""
+def _totals(forms: Floats, moments: PlacementMoments) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Variance and degrees of freedom of linear forms g, and whether it rests on bounds."""
     freedoms = cell_freedom(moments.effective_sizes, moments.counts)
-    totals = [satterthwaite(row, freedoms) for row in moments.variance_by_cell(forms)]
+    by_cell = moments.variance_by_cell(forms)
+    totals = [satterthwaite(row, freedoms) for row in by_cell]
     variance, freedom = zip(*totals, strict=True)
-    return np.array(variance), np.array(freedom)
+    return np.array(variance), np.array(freedom), moments.resting_on_bounds(by_cell)
 
 
 def _side_sizes(coefficients: Floats, moments: PlacementMoments) -> Floats:
@@ -190,7 +195,7 @@ def _estimates(
         blank = Estimate.of_gap(gap, method="placement values")
         estimate = replace(blank, confidence_level=level)
         used = np.flatnonzero(differences.used[k]).tolist()
-        reason = no_interval(used, scores)
+        reason = no_interval(used, scores) if differences.unknown[k] else ""
         if gap.reason is not None or reason:
             yield replace(estimate, warnings=estimate.warnings or (reason,))
             continue

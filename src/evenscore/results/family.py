@@ -21,11 +21,10 @@ __all__ = ["beyond_all", "beyond_p_value"]
 def beyond_p_value(estimate: Estimate, tolerance: float) -> float:
     """p-value of the hypothesis that the gap is at most the tolerance in magnitude.
 
-    One minus the largest level at which the whole interval lies beyond: its end towards the
-    tolerance is moved in proportion to Student's (or the normal) quantile of the level. That of a
-    ROC gap is moved on the scale arcsin √(share), on which Wilson's intervals are in proportion to
-    the quantile; the share selected of the second group, rate + gap, may be near 0 or 1, where
-    they are not on the scale of the share itself. NaN without an interval.
+    One minus the largest level at which the whole interval lies beyond. That of a ROC gap, whose
+    interval does not scale with the level, comes with the estimate (`beyond_p_value`); for an AUC
+    gap the end of the interval towards the tolerance is moved in proportion to Student's (or the
+    normal) quantile of the level. NaN without an interval.
 
     >>> estimate = Estimate("gap", 0.2, 0.1, 0.3, 0.95, "t")
     >>> round(beyond_p_value(estimate, 0.1), 4), beyond_p_value(estimate, 0.25)
@@ -35,17 +34,12 @@ def beyond_p_value(estimate: Estimate, tolerance: float) -> float:
 
     if math.isnan(estimate.low) or math.isnan(estimate.high):
         return math.nan
+    if not math.isnan(estimate.beyond_p_value):
+        return estimate.beyond_p_value
     excess = abs(estimate.value) - tolerance
     if excess <= 0.0:
         return 1.0
-    sign = math.copysign(1.0, estimate.value)
-    end = estimate.low if sign > 0.0 else estimate.high
-    half = sign * (estimate.value - end)
-    if estimate.rate is not None:
-        seen, near, edge = (
-            _stable(estimate.rate + gap) for gap in (estimate.value, sign * tolerance, end)
-        )
-        excess, half = sign * (seen - near), sign * (seen - edge)
+    half = estimate.value - estimate.low if estimate.value > 0.0 else estimate.high - estimate.value
     if half <= 0.0:
         return 0.0
     freedom = estimate.degrees_of_freedom
@@ -53,11 +47,6 @@ def beyond_p_value(estimate: Estimate, tolerance: float) -> float:
     if math.isinf(freedom):
         return float(2.0 * ndtr(-excess / half * normal_quantile(tail)))
     return float(2.0 * stdtr(freedom, -excess / half * t_quantile(tail, freedom)))
-
-
-def _stable(share: float) -> float:
-    """The arc sine of √share, whose variance does not depend on the share."""
-    return math.asin(math.sqrt(min(max(share, 0.0), 1.0)))
 
 
 def beyond_all(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenscore.inference.estimate import SMALL_CELL
+from evenscore.inference.estimate import SMALL_CELL, Estimate
 from evenscore.results import Sample
 from evenscore.scores import CLASSES, GroupedScores
 
@@ -45,9 +45,22 @@ def sample_section(scores: GroupedScores, pos_label: str) -> Sample:
     )
 
 
-def warning_section(scores: GroupedScores, sample: Sample, zero_weights: int) -> tuple[str, ...]:
+def warning_section(
+    scores: GroupedScores, sample: Sample, zero_weights: int, auc: Estimate
+) -> tuple[str, ...]:
     """What to keep in mind when reading the numbers."""
     found = []
+    if auc.high < 0.5:
+        found.append(
+            f"The score ranks positives below negatives (AUC {auc.value:.3f}): is the positive "
+            f"label really {sample.pos_label}, and does a high score speak for it?"
+        )
+    alike = _look_alike(sample.groups)
+    if alike:
+        found.append(
+            f"The groups {alike[0]!r} and {alike[1]!r} differ in spaces or capital letters only: "
+            "are they one group?"
+        )
     if scores.n_groups == 1:
         found.append(f"There is one group only, {sample.groups[0]}: gaps need two groups.")
     empty = scores.empty_cells()
@@ -75,3 +88,14 @@ def warning_section(scores: GroupedScores, sample: Sample, zero_weights: int) ->
     if zero_weights:
         found.append(f"{zero_weights:,} rows have weight zero and count for nothing.")
     return tuple(found)
+
+
+def _look_alike(groups: tuple[str, ...]) -> tuple[str, str] | None:
+    """Two groups whose names differ in spaces or capital letters only."""
+    seen: dict[str, str] = {}
+    for group in groups:
+        plain = " ".join(group.split()).casefold()
+        if plain in seen:
+            return seen[plain], group
+        seen[plain] = group
+    return None

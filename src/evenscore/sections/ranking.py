@@ -160,6 +160,7 @@ def roc_gap_section(scores: GroupedScores, settings: Settings) -> GapSection:
             confidence_level=settings.confidence_level,
             pairs=kept,
             split_ties=True,
+            tolerance=settings.tolerance,
         )
     total = len(CLASSES) * len(pairs) * len(settings.rates)
     told = [replace(e, words="" if np.isnan(e.value) else e.words) for e in found]
