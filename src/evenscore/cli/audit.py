@@ -40,7 +40,10 @@ def audit(
     tolerance: Annotated[float, typer.Option(help="A gap up to this is called even.")] = 0.05,
     threshold: Annotated[
         list[float] | None,
-        typer.Option(help="A cut to look at; may be repeated.", show_default="by --rates"),
+        typer.Option(
+            help="A cut to look at (who is above is selected); may be repeated.",
+            show_default="by --rates",
+        ),
     ] = None,
     confidence_level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
@@ -55,7 +58,7 @@ def audit(
         bool,
         typer.Option(
             "--fail-on-gap",
-            help="Exit with 1 if a gap lies beyond the tolerance, confidence being that of all.",
+            help="Exit with 1 if a gap, named or at --rates, lies beyond the tolerance.",
         ),
     ] = False,
     drop_missing: options.DropMissing = False,
@@ -110,6 +113,9 @@ def audit(
     if json is not None:
         result.to_json(json)
     _show(result, rows, [path for path in (html, json) if path is not None], quiet=quiet)
+    unchecked = sum(result.verdict(gap) == "undefined" for gap in result.all_gaps)
+    if fail_on_gap and unchecked:
+        say(f"{unchecked} of {len(result.all_gaps)} gaps could not be checked, for lack of people.")
     if fail_on_gap and result.beyond:
         from evenscore.inference.estimate import percent
 

@@ -58,7 +58,7 @@ def repair(
       evenscore score maps.json new.csv -o repaired.csv
     """
     from evenscore.files import write_atomically
-    from evenscore.inference.variance import auc_estimates
+    from evenscore.inference.aucs import auc_estimates
     from evenscore.repairs import repair as repair_arrays
     from evenscore.tables import read_scores
 
@@ -87,7 +87,8 @@ def repair(
             )
             repaired = found.transform(rows.score, sensitive_features=people.columns())
             sides = (rows, replace(rows, score=repaired))
-            aucs = [auc_estimates(side.grouped())[0] for side in sides]
+            tables = [side.grouped() for side in sides]
+            aucs = [auc_estimates(scores)[0] for scores in tables]
     content = {**found.to_dict(), SCORE_COLUMN: score}
     write_atomically(output, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
     console = Console(quiet=quiet)
@@ -96,6 +97,12 @@ def repair(
         "The maps were made from these people: on others, expect somewhat larger gaps.",
         highlight=False,
     )
+    if tables[0].has_ties:
+        console.print(
+            "Scores are tied: gaps are by the definition here, and an audit, which splits ties, "
+            "shows others.",
+            highlight=False,
+        )
     console.print(f"Written: {output}", markup=False, highlight=False, soft_wrap=True)
 
 

@@ -35,6 +35,7 @@ from evenscore.inference.estimate import (
     SMALL_CELL,
     check_count,
     check_level,
+    counted,
     normal_quantile,
     percent,
 )
@@ -99,8 +100,8 @@ def roc_band(
     """The band of a ROC curve at the given rates.
 
     Measured at a nominal 95 % for cells of 50 to 2,000 (benchmarks/coverage.py): pointwise
-    intervals cover at least 93 %, and more than 97 % where scores are tied or fewer than some 20
-    observations are expected beyond the cut; simultaneous bands at least 94 %. With weights of
+    intervals cover at least 93 %, and mostly more than 97 % where scores are tied, the curve jumps
+    beside the cut or fewer than some 20 observations are expected beyond it; simultaneous bands at least 94 %. With weights of
     exp(±score) so do simultaneous bands, and pointwise intervals cover at least 94 % for groups
     near each other, 90 % where groups far apart leave the end of the curve to a few heavy people.
     The DKW band needs no such proviso, unless observations differ in weight: how weights go with
@@ -135,7 +136,7 @@ def roc_band(
     else:
         raise ValueError(f"kind must be 'pointwise', 'simultaneous' or 'dkw', not {kind!r}.")
     if min(sizes) < SMALL_CELL:
-        warnings = (*warnings, f"the smaller sample is worth {min(sizes):.0f} observations only")
+        warnings = (*warnings, f"the smaller sample is worth {counted(min(sizes))} only")
     return Band(rates, value, low, high, level, kind, shift, warnings)
 
 

@@ -21,6 +21,7 @@ from evenscore.inference.estimate import (
     Estimate,
     check_count,
     check_level,
+    counted,
     normal_quantile,
     t_test,
 )
@@ -110,7 +111,7 @@ def paired_roc_gaps(
             smaller = min(sizes[i], sizes[j])
             told: tuple[str, ...] = ()
             if smaller < SMALL_CELL:
-                told = (f"the smaller sample is worth {smaller:.0f} observations only",)
+                told = (f"the smaller sample is worth {counted(smaller)} only",)
             for r, rate in enumerate(rates):
                 names = on, groups[i], groups[j], float(rate)
                 one, two = draws[:, :, p, r]
@@ -153,7 +154,7 @@ def _gaps(
     cuts, parts = [], []
     for cell, shares in zip(cells, cumulative, strict=True):
         place = np.searchsorted((draw + shares).ravel(), need, side="left")
-        cut = cell.values[place - draw * len(cell.values)]
+        cut = cell.values[np.maximum(place - draw * len(cell.values), 0)]
         under, up_to = _below(cell, shares, cut)
         tied = up_to - under
         missing = share - (1.0 - up_to)  # of the rate, after those above the cut
@@ -218,7 +219,7 @@ def _widened(estimate: Estimate, beyond: float) -> Estimate:
     if error > 0.0:
         p_value = max(p_value, t_test(e.value, error, e.degrees_of_freedom))
     told = (
-        f"{beyond:.0f} observations of the first group are expected beyond the cut: the interval "
+        f"{counted(beyond)} of the first group are to be expected beyond the cut: the interval "
         "is wide"
     )
     return replace(

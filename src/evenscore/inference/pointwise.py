@@ -17,7 +17,11 @@ _STEEP = 3.0  # times the width of Wilson's interval: the curve is no line betwe
 
 
 def pointwise_band(curve: RocCurve, rates: Floats, z: float | Floats) -> tuple[Floats, Floats]:
-    """Ends of the pointwise intervals of the curve at z standard errors (one z, or one a rate)."""
+    """Ends of the pointwise intervals of the curve at z standard errors (one z, or one a rate).
+
+    Where the curve is about a line between the cuts that may be the true one, the errors of the cut
+    and of the share above it add in squares; where it is not (`_STEEP`), the widest counts.
+    """
     n0, size = curve.reference.size_behind(rates), curve.target.size_behind
     if curve.reference.is_tied and not curve.ties_split:
         return _widest(curve, rates, n0, z)

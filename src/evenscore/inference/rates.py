@@ -16,6 +16,7 @@ from evenscore.inference.estimate import (
     SMALL_CELL,
     Estimate,
     check_level,
+    counted,
     holm,
     invert,
     normal_quantile,
@@ -145,7 +146,7 @@ def _wide(curve: RocCurve, rate: float) -> tuple[str, ...]:
         return ("scores are tied: the interval is wider than its level asks for",)
     if beyond < _FEW_BEYOND:
         return (
-            f"{beyond:.0f} observations of the first group are expected beyond the cut: the "
+            f"{counted(beyond)} of the first group are to be expected beyond the cut: the "
             "interval is wider than its level asks for",
         )
     return ()
@@ -190,9 +191,9 @@ def rate_difference_estimates(
             known = ", ".join(_COUNTED)
             raise ValueError(f"There is no interval for {name!r}; there is for {known}.")
         value = cut.rate(name)[0]
-        counted = _COUNTED[name]
-        inside = np.sum([(above if up else below)[:, c] for c, up in counted.items()], axis=0)
-        outside = np.sum([(below if up else above)[:, c] for c, up in counted.items()], axis=0)
+        cells = _COUNTED[name]
+        inside = np.sum([(above if up else below)[:, c] for c, up in cells.items()], axis=0)
+        outside = np.sum([(below if up else above)[:, c] for c, up in cells.items()], axis=0)
         sizes = share_size(inside, outside, z)
         pairs = np.array(scores.pairs(), dtype=np.intp).reshape(-1, 2)
         share, size = value[pairs].T, sizes[pairs].T
@@ -206,7 +207,7 @@ def rate_difference_estimates(
             if np.isnan(share[:, k]).any():
                 warnings = (f"the {name} of a group is undefined: it has an empty cell",)
             elif small < SMALL_CELL:
-                warnings = (f"the smaller group is worth {small:.0f} observations only",)
+                warnings = (f"the smaller group is worth {counted(small)} only",)
             estimates.append(
                 Estimate(
                     name,

@@ -90,7 +90,7 @@ def p_bound(value: float, bound: bool) -> str:
     >>> p_bound(0.001, True), p_bound(0.25, False)
     ('≤ 0.001', '0.25')
     """
-    return f"≤ {_told(value, '.2g')}" if bound and not math.isnan(value) else p_value(value)
+    return f"≤ {_told(value, '.2g')}" if bound and value < 1.0 else p_value(value)
 
 
 def interval(low: float, high: float, kind: Kind = "plain") -> str:
