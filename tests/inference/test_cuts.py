@@ -295,7 +295,7 @@ def test_paired_roc_gap_intervals_cover_where_few_lie_beyond_the_cut():
         for paired in paired_roc_gaps(y, one, two, group, "ab", [rate], random_state=run):
             found = paired.difference
             held += found.low <= truth <= found.high
-            assert "1 observations of the first group are expected" in found.warnings[-1]
+            assert "1 observation of the first group can be expected" in found.warnings[-1]
     assert held / (2 * runs) > 0.94
 
 

@@ -101,9 +101,10 @@ def roc_band(
 
     Measured at a nominal 95 % for cells of 50 to 2,000 (benchmarks/coverage.py): pointwise
     intervals cover at least 93 %, and mostly more than 97 % where scores are tied, the curve jumps
-    beside the cut or fewer than some 20 observations are expected beyond it; simultaneous bands at least 94 %. With weights of
-    exp(±score) so do simultaneous bands, and pointwise intervals cover at least 94 % for groups
-    near each other, 90 % where groups far apart leave the end of the curve to a few heavy people.
+    beside the cut or fewer than some 20 observations are expected beyond it; simultaneous bands at
+    least 94 %. With weights of exp(±score) so do simultaneous bands, and pointwise intervals cover
+    at least 94 % for groups near each other, 90 % where groups far apart leave the end of the curve
+    to a few heavy people.
     The DKW band needs no such proviso, unless observations differ in weight: how weights go with
     scores is then estimated, and it holds in large samples.
 

@@ -219,8 +219,7 @@ def _widened(estimate: Estimate, beyond: float) -> Estimate:
     if error > 0.0:
         p_value = max(p_value, t_test(e.value, error, e.degrees_of_freedom))
     told = (
-        f"{counted(beyond)} of the first group are to be expected beyond the cut: the interval "
-        "is wide"
+        f"{counted(beyond)} of the first group can be expected beyond the cut: the interval is wide"
     )
     return replace(
         e,

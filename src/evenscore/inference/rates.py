@@ -146,7 +146,7 @@ def _wide(curve: RocCurve, rate: float) -> tuple[str, ...]:
         return ("scores are tied: the interval is wider than its level asks for",)
     if beyond < _FEW_BEYOND:
         return (
-            f"{counted(beyond)} of the first group are to be expected beyond the cut: the "
+            f"{counted(beyond)} of the first group can be expected beyond the cut: the "
             "interval is wider than its level asks for",
         )
     return ()
