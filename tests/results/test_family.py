@@ -34,6 +34,9 @@ def test_the_p_value_of_a_roc_gap_is_that_of_its_interval():
     assert min(gap.beyond_p_value for gap in found) < 0.01
     for k, gap in enumerate(found):
         assert beyond_p_value(gap, 0.1) == gap.beyond_p_value
+        assert (gap.beyond_p_value < 0.05) == (gap.low > 0.1 or gap.high < -0.1)
+        if gap.beyond_p_value == 1.0:
+            continue
         for factor, beyond in ((1.02, True), (0.98, False)):
             level = 1.0 - factor * gap.beyond_p_value
             low = roc_gap_estimates(scores, constraint, confidence_level=level, split_ties=True)[k]

@@ -61,7 +61,8 @@ def roc_gap_estimates(
 
     The p-value is one minus the largest level at which the interval leaves out zero; Holm's
     correction runs over the pairs of groups, classes and rates of the constraint. With `tolerance`,
-    `beyond_p_value` is one minus the largest level at which the interval lies beyond it.
+    `beyond_p_value` is one minus the largest level at which the interval lies beyond it (1 where it
+    does not at the level asked for).
 
     Intervals cover too much, up to always, where scores are tied or few of the first group lie
     beyond the cut: shares are multiples of 1/n and a binomial range cannot be cut finer. The
@@ -92,7 +93,13 @@ def roc_gap_estimates(
             if not np.isnan(band.low).any():  # as it is if a sample is empty
                 p_values = invert(partial(_outside, curve, rates, 0.0), len(rates))
                 if tolerance is not None:
-                    beyond = invert(partial(_outside, curve, rates, tolerance), len(rates))
+                    found_beyond = (band.low > tolerance) | (band.high < -tolerance)
+                    beyond = np.ones(len(rates))
+                    if found_beyond.any():
+                        at = rates[found_beyond]
+                        beyond[found_beyond] = invert(
+                            partial(_outside, curve, at, tolerance), len(at)
+                        )
             for k in range(len(rates)):
                 estimate = Estimate.of_gap(next(gaps), method="Wilson, both shares")
                 if split_ties and not np.isnan(band.value[k]):
