@@ -46,7 +46,9 @@ _MADE: WeakSet[Any] = WeakSet()  # figures made here: they may grow with their l
 class Display(ABC):
     """Data that knows how to draw itself; after `plot`, `ax_`, `figure_` and its artists.
 
-    Without axes, pyplot makes a figure: `plt.close(display.figure_)` closes it.
+    Displays made from columns or an estimator are drawn at once; those from an audit, from scores
+    or from a path are drawn by `plot`. Without axes, pyplot makes a figure:
+    `plt.close(display.figure_)` closes it.
     """
 
     _figsize: ClassVar[tuple[float, float]] = (4.6, 4.6)

@@ -55,11 +55,13 @@ def _fair_cuts(
     order = np.argsort(least - most, kind="stable")
     keep = np.sort(order[:_KEPT_CUTS])
     rest = order[_KEPT_CUTS:]
-    told = ", ".join(
-        f"{least[k]:.1%} to {most[k]:.1%}" for k in keep[::-1] if most[k] - least[k] > 0.002
-    )
+    long = [k for k in keep[::-1] if most[k] - least[k] > 0.002]
+    told = ", ".join(f"{least[k]:.1%} to {most[k]:.1%}" for k in long)
     if told:
         words = f"the {_NAMES[rate]} differ by {tolerance:g} at most when the cut selects {told}"
+        short = len(keep) - len(long)
+        if short:
+            words += f", and in {short} short range{'s' if short > 1 else ''} beside"
     else:
         words = f"no cut makes the {_NAMES[rate]} differ by {tolerance:g} at most for long"
     return FairCuts(
