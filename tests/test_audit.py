@@ -482,7 +482,7 @@ PERSON = st.tuples(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=16)
 @given(st.lists(PERSON, max_size=24), st.booleans())
 def test_any_people_give_a_valid_audit_or_one_sentence(people, weighted):
     y, score, group, weight = ([person[k] for person in people] for k in range(4))
