@@ -249,8 +249,9 @@ def _cuts(scores: GroupedScores, asked: _Asked, level: float) -> CutTable:
         rates = asked.settings().rates
         cuts = scores.pooled("negatives").threshold(rates)
         labels = tuple(f"selects at most {rate:.1%} of all negatives" for rate in rates)
-    burden = asked.selected_is == "bad"
-    return cut_table(scores, cuts, labels=labels, confidence_level=level, burden=burden)
+    return cut_table(
+        scores, cuts, labels=labels, confidence_level=level, burden=asked.selected_is == "bad"
+    )
 
 
 def _explorer(
@@ -259,8 +260,7 @@ def _explorer(
     """Cuts spread over the scores, from selecting nobody to nearly everybody."""
     steps = 101 if scores.n_groups <= 2 else max(21, min(81, 324 // scores.n_groups))
     cuts = np.unique(everyone.threshold(np.arange(steps) / steps))
-    burden = asked.selected_is == "bad"
-    return cut_table(scores, cuts, confidence_level=level, burden=burden)
+    return cut_table(scores, cuts, confidence_level=level, burden=asked.selected_is == "bad")
 
 
 def _check_groups(n_groups: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,19 +10,13 @@ from rich.console import Console
 
 from evenscore.cli import options
 from evenscore.cli.errors import one_sentence, say, sentences
+from evenscore.results.parts import SelectedIs
 
 if TYPE_CHECKING:
     from evenscore.results import AuditResult
     from evenscore.tables import ScoredRows
 
 __all__ = ["audit"]
-
-
-class SelectedIs(StrEnum):
-    """What being selected is for a person."""
-
-    good = "good"
-    bad = "bad"
 
 
 @one_sentence
@@ -104,7 +97,7 @@ def audit(
                 confidence_level=confidence_level,
                 random_state=seed,
                 thresholds=threshold or None,
-                selected_is=None if selected_is is None else selected_is.value,
+                selected_is=selected_is,
                 title=title or f"{table.name}: {score} by {', '.join(group)}",
             )
     if html is not None:

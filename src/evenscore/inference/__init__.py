@@ -1,5 +1,6 @@
 """How sure are we: intervals, bands, tests, certificates and bounds."""
 
+from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.bands import Band, roc_band, roc_gap_band
 from evenscore.inference.bootstrap import BootstrapDistribution, bootstrap
 from evenscore.inference.bounds import (
@@ -19,7 +20,7 @@ from evenscore.inference.moments import placement_moments
 from evenscore.inference.paired import paired_differences
 from evenscore.inference.rates import rate_difference_estimates, roc_gap_estimates
 from evenscore.inference.tests import PermutationTest, permutation_tests
-from evenscore.inference.variance import auc_estimates, gap_estimates
+from evenscore.inference.variance import gap_estimates
 
 __all__ = [
     "Band",

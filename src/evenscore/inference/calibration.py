@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 
 from evenscore.distributions import Distribution
 from evenscore.inference.cuts import Shares
-from evenscore.inference.estimate import check_count, check_level, normal_quantile, student
+from evenscore.inference.estimate import (
+    check_count,
+    check_level,
+    normal_quantile,
+    recovered,
+    student,
+)
 from evenscore.inference.shares import share_size, weight_by_class
 from evenscore.labels import label_text
 from evenscore.scores import GroupedScores, check_scores
@@ -133,11 +139,10 @@ def _excess(positives: Shares, mean: Floats, by_class: Floats, edges: Floats, z:
     up = np.minimum(half, edges[1:, None] - mean)
     down = np.minimum(half, mean - edges[:-1, None])
 
-    def joint(a: Floats, b: Floats) -> Floats:
-        return np.asarray(np.sqrt(np.maximum(a**2 + b**2 - 2.0 * correlation * a * b, 0.0)))
-
     low, high = share - positives.low, positives.high - share
-    return Shares(value, value - joint(low, up), value + joint(high, down))
+    return Shares(
+        value, value - recovered(low, up, correlation), value + recovered(high, down, correlation)
+    )
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:

@@ -63,7 +63,8 @@ class ImpactRatio:
     probability is divided by the number of pairs, K(K − 1)/2, so that it holds for every pair at
     once. `notes` says in words what the ratio is, and whether it is below four fifths: "below" if
     its whole interval is, "not below" if the intervals of no pair of groups reach below, and
-    otherwise that it cannot be told.
+    otherwise that it cannot be told, with the pair that surely is below if there is another one.
+    Of selections that are bad for people it says nothing of four fifths.
     """
 
     value: Floats

@@ -25,6 +25,7 @@ __all__ = [
     "invert",
     "normal_quantile",
     "percent",
+    "recovered",
     "student",
     "t_quantile",
     "t_test",
@@ -207,6 +208,20 @@ def wilson(share: ArrayLike, size: ArrayLike, z: ArrayLike) -> tuple[Floats, Flo
     half = np.sqrt(z2 * (share * (1.0 - share) / size + z2 / (4.0 * size**2))) / (1.0 + z2 / size)
     low, high = np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
     return np.where(share == 0.0, 0.0, low), np.where(share == 1.0, 1.0, high)
+
+
+def recovered(one: ArrayLike, two: ArrayLike, correlation: ArrayLike) -> Floats:
+    """Distance of an end of the interval of a − b from a − b: variance estimates recovery.
+
+    `one` and `two` are the distances of the ends concerned of the intervals of a and of b from
+    their values (Zou and Donner, 2008).
+
+    >>> float(recovered(3.0, 4.0, 0.0)), float(recovered(3.0, 3.0, 1.0))
+    (5.0, 0.0)
+    """
+    a, b = np.asarray(one), np.asarray(two)
+    joint = np.square(a) + np.square(b) - 2.0 * np.asarray(correlation) * a * b
+    return np.asarray(np.sqrt(np.maximum(joint, 0.0)))
 
 
 def invert(interval: Callable[[Floats], tuple[Floats, Floats]], n: int) -> Floats:

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenscore.constraints import AucConstraint, Combination, Gap, as_constraints
-from evenscore.inference.aucs import auc_estimates, auc_limits, no_interval, small_cells
+from evenscore.inference.aucs import auc_limits, no_interval, small_cells
 from evenscore.inference.estimate import (
     Estimate,
     check_level,
     holm,
     invert,
     normal_quantile,
+    recovered,
     student,
 )
 from evenscore.inference.moments import (
@@ -30,7 +31,7 @@ from evenscore.inference.moments import (
 )
 from evenscore.scores import GroupedScores, check_scores
 
-__all__ = ["auc_estimates", "gap_estimates", "small_cells"]
+__all__ = ["gap_estimates"]
 
 Floats = NDArray[np.float64]
 
@@ -153,11 +154,8 @@ class _Differences(NamedTuple):
             for k, value in enumerate((self.one, self.two))
         )
 
-        def joint(a: Floats, b: Floats) -> Floats:
-            return np.asarray(np.sqrt(np.maximum(a**2 + b**2 - 2.0 * correlation * a * b, 0.0)))
-
-        low = np.maximum(gap - joint(self.one - l1, u2 - self.two), -1.0)
-        high = np.minimum(gap + joint(u1 - self.one, self.two - l2), 1.0)
+        low = np.maximum(gap - recovered(self.one - l1, u2 - self.two, correlation), -1.0)
+        high = np.minimum(gap + recovered(u1 - self.one, self.two - l2, correlation), 1.0)
         return np.where(self.of_aucs, low, gap - half), np.where(self.of_aucs, high, gap + half)
 
 

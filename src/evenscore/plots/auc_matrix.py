@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from numpy.typing import NDArray
 
+from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.estimate import percent
-from evenscore.inference.variance import auc_estimates
 from evenscore.plots.display import ScoreDisplay
 from evenscore.plots.style import ThemeName, contrasting
 from evenscore.plots.text import group_names

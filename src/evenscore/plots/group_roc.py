@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenscore.curves import RocCurve
+from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.bands import Band, BandKind, roc_band
 from evenscore.inference.estimate import Estimate, percent
-from evenscore.inference.variance import auc_estimates
 from evenscore.plots.corners import polygon_corners
 from evenscore.plots.display import ScoreDisplay, diagonal, legend_below, unit_square
 from evenscore.plots.style import ThemeName

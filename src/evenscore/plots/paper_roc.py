@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenscore.curves import RocCurve
+from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.bands import BandKind
 from evenscore.inference.estimate import Estimate
-from evenscore.inference.variance import auc_estimates
 from evenscore.plots.corners import polygon_corners
 from evenscore.plots.display import Pairs, ScoreDisplay, diagonal, legend_below, unit_square
 from evenscore.plots.group_roc import auc_text

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from evenscore.catalogue import CATALOGUE, Notion
 from evenscore.constraints import RocConstraint
 from evenscore.curves import ReferenceCuts
+from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.estimate import Estimate, adjust
 from evenscore.inference.moments import PlacementMoments
 from evenscore.inference.rates import roc_gap_estimates
-from evenscore.inference.variance import auc_estimates, gap_estimates
+from evenscore.inference.variance import gap_estimates
 from evenscore.labels import label_text
 from evenscore.results import DetectableGap, LabelledMatrix, Settings
 from evenscore.scores import CLASSES, ClassName, GroupedScores

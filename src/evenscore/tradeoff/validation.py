@@ -20,9 +20,9 @@ from threadpoolctl import threadpool_limits
 from evenscore.columns import check_lengths, to_array, to_numbers
 from evenscore.constraints import Constraint, as_constraints
 from evenscore.distributions import check_weights
+from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.estimate import check_count, check_level
 from evenscore.inference.gaps import constraint_estimates
-from evenscore.inference.variance import auc_estimates
 from evenscore.labels import label_text
 from evenscore.learning.standard import standardise
 from evenscore.scorers.base import seed_of
