@@ -1,0 +1,92 @@
+"""Data and questions whose answers by version 0.1.0 are kept in `tests/stored/numbers.json`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+CASES = ("two", "three ties", "ten weighted", "two tied weighted")
+
+
+@cache
+def columns(name: str) -> dict[str, Any]:
+    """Labels, scores, groups and weights of a case."""
+    sizes = {"two": 700, "three ties": 900, "ten weighted": 2600, "two tied weighted": 800}
+    letters = {"two": "ab", "three ties": "abc", "ten weighted": "abcdefghij"}.get(name, "ab")
+    n = sizes[name]
+    rng = np.random.default_rng(len(name))
+    codes = rng.integers(0, len(letters), n)
+    y = (rng.random(n) < 0.25 + 0.3 * codes / len(letters)).astype(int)
+    score = rng.normal(size=n) + 1.1 * y + 0.5 * codes / len(letters)
+    if "tie" in name:
+        score = np.round(2.0 * score)
+    weight = rng.choice([0.5, 1.0, 2.5], n) if "weighted" in name else None
+    return {
+        "y": y,
+        "score": score,
+        "groups": np.array(list(letters))[codes],
+        "weight": weight,
+    }
+
+
+@cache
+def fit_rows(kind: str) -> tuple[Any, Any, Any, Any]:
+    """Features, labels, groups and weights to fit on."""
+    n, d = 1200, 5
+    rng = np.random.default_rng(11)
+    groups = rng.choice(["f", "m", "x"], n, p=[0.4, 0.4, 0.2])
+    X = rng.normal(size=(n, d)) + 0.6 * (groups == "m")[:, None] * np.arange(d)
+    logit = X @ np.array([1.0, -0.5, 0.3, 0.2, 0.0]) + 0.5 * (groups == "f")
+    y = (rng.random(n) < 1.0 / (1.0 + np.exp(-logit))).astype(int)
+    return X, y, groups, rng.choice([1.0, 2.0], n)
+
+
+def _roc(es: Any) -> Any:
+    return es.RocConstraint(on="both", rates=(0.125, 0.25))
+
+
+def _mixtures(es: Any) -> Any:
+    return es.AucConstraint.from_mixtures(
+        [0.5, 0.5, 0, 0], [0, 0, 1, 0], [0.5, 0.5, 0, 0], [0, 0, 0, 1]
+    )
+
+
+REPAIRS: dict[str, Any] = {
+    "roc": ("two", _roc),
+    "auc": ("two", lambda es: "inter_group"),
+    "both": ("two", lambda es: [_roc(es), "bnsp"]),
+    "three": ("three ties", lambda es: "bpsn"),
+    "weighted": ("two tied weighted", lambda es: "zero_aeg"),
+}
+FITS: dict[str, Any] = {
+    "linear auc": ("LinearScorer", lambda es: ["inter_group", "bnsp"], {"tolerance": 0.03}),
+    "linear roc": ("LinearScorer", _roc, {"tolerance": 0.05}),
+    "linear strength": ("LinearScorer", lambda es: "pair_error", {"strength": 0.5}),
+    "linear mixtures": ("LinearScorer", _mixtures, {"tolerance": 0.05}),
+    "boosted roc": ("BoostedScorer", _roc, {"tolerance": 0.05, "n_estimators": 40}),
+    "boosted auc": ("BoostedScorer", lambda es: "bpsn", {"n_estimators": 40, "cross_fit": 3}),
+    "neural": ("NeuralScorer", lambda es: "bnsp", {"n_iter": 200, "hidden": (8,)}),
+}
+
+
+def _call(name: str, **options: Any) -> Any:
+    def call(metrics: Any, c: Any) -> Any:
+        return getattr(metrics, name)(
+            c["y"], c["score"], sensitive_features=c["groups"], sample_weight=c["weight"], **options
+        )
+
+    return call
+
+
+METRICS: dict[str, Any] = {
+    f"{case} {name}": (case, call)
+    for case in CASES
+    for name, call in {
+        "bnsp": _call("auc_gap", constraint="bnsp", absolute=True),
+        "inter": _call("auc_gap", absolute=True),
+        "abroca": _call("abroca"),
+        "xroc": _call("area_between_curves", constraint="inter_group"),
+    }.items()
+}
