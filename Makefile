@@ -5,13 +5,16 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 READY_TEST := $(VENV)/.ready-test
 
-.PHONY: demo test bench check lint types clean
+.PHONY: demo test quick bench check lint types clean
 
 demo: $(READY)          ## audit an unfair score on embedded data
 	$(BIN)/evenscore demo
 
 test: $(READY_TEST)     ## run the tests (and the examples in the docstrings)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+quick: $(READY_TEST)    ## the same without minutes of simulation
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow'
 
 bench: $(READY_TEST)    ## run every benchmark
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done

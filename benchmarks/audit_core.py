@@ -35,12 +35,12 @@ def columns(n: int, kind: str = "continuous"):
 
 def audit(y, score, groups, weight=None):
     from evenscore import AucConstraint, GroupedScores, RocConstraint, constraint_names
-    from evenscore.measures import auc_matrix
+    from evenscore.scores.aucs import auc_matrix
 
     scores = GroupedScores.from_arrays(y, score, sensitive_features=groups, sample_weight=weight)
     matrix = auc_matrix(scores)
-    gaps = [AucConstraint.named(name).gaps(scores, matrix) for name in constraint_names()]
-    roc = RocConstraint(on="both", rates=tuple(RATES)).gaps(scores)
+    gaps = [AucConstraint.named(name).values(scores) for name in constraint_names()]
+    roc = RocConstraint(on="both", rates=tuple(RATES)).values(scores)
     assert len(gaps) == 8
     assert len(roc) == 2 * 6 * 100
     return matrix

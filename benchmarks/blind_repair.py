@@ -24,10 +24,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
 import evenscore as es
-from evenscore.constraints import as_constraints
 from evenscore.datasets.dataset import stratified_split
-from evenscore.learning import Objective
-from evenscore.scorers.trees import default_trees
+from evenscore.gaps import as_constraints
+from evenscore.learning.boosters import default_trees
+from evenscore.learning.objective import Objective
 
 DETERMINING = ("sex=", "marital-status=", "relationship=")
 N_HATS = 6

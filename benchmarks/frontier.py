@@ -24,8 +24,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 
 import evenscore as es
-from evenscore.constraints import as_constraints
-from evenscore.learning import Objective
+from evenscore.gaps import as_constraints
+from evenscore.learning.objective import Objective
 from evenscore.paper.published import REAL
 
 

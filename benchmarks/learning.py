@@ -21,8 +21,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import evenscore as es
 from evenscore import datasets
-from evenscore.constraints import as_constraints
-from evenscore.learning import Objective
+from evenscore.gaps import as_constraints
+from evenscore.learning.objective import Objective
 from evenscore.paper.real_data import DATA, ROC
 
 LOADERS = {
@@ -51,7 +51,7 @@ def floors(objective: Objective, score, rng: np.random.Generator, repeats: int =
             rows = np.flatnonzero(objective.positive == kind)
             codes[rows] = rng.permutation(codes[rows])
         shuffled = Objective(
-            objective.positive, codes, objective.n_groups, objective.terms.constraints
+            objective.positive, codes, objective.n_groups, objective.terms.families
         )
         found.append(np.abs(shuffled.strict(score).gaps))
     return np.mean(found, axis=0)

@@ -28,9 +28,9 @@ from learning import LOADERS, PAPER_GAP, ROC, floors
 from sklearn.exceptions import ConvergenceWarning
 
 import evenscore as es
-from evenscore.constraints import as_constraints
 from evenscore.datasets.dataset import stratified_split
-from evenscore.learning import Objective
+from evenscore.gaps import as_constraints
+from evenscore.learning.objective import Objective
 
 
 class Average:

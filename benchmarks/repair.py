@@ -26,8 +26,9 @@ from learning import LOADERS, ROC, SCORERS, floors, one_fit
 from sklearn.linear_model import LogisticRegression
 
 import evenscore as es
-from evenscore.constraints import as_constraints
-from evenscore.learning import Objective
+from evenscore.gaps import as_constraints
+from evenscore.gaps.family import family_values
+from evenscore.learning.objective import Objective
 from evenscore.paper.published import REAL
 
 CONDITION = {"german": 0.785, "adult": 0.91, "compas": 0.715, "bank": 0.938}
@@ -161,7 +162,7 @@ def coverage(repeats: int, sizes=(400, 1000, 4000)) -> None:
                     fair.transform(big[1], sensitive_features=big[2]),
                     sensitive_features=big[2],
                 )
-                values = [g.value for one in as_constraints(constraint) for g in one.gaps(truth)]
+                values = family_values(truth, as_constraints(constraint))
                 after = fair.gaps["after"]
                 held.append([g.low <= v <= g.high for g, v in zip(after, values, strict=True)])
                 wide.append([g.high - g.low for g in after])
@@ -180,7 +181,7 @@ def cross_fitted_coverage(repeats: int, sizes=(1000, 4000)) -> None:
     fresh = features(np.random.default_rng(54322), y, score)
     print("The same, cross-fitted (RepairedScorer, logistic regression, 5 folds):")
     for constraint in (ROC, "inter_group"):
-        for options in ({"soften": 0.0}, {"soften": 400.0}, {"strength": 0.5}):
+        for options in ({"soften": 0.0}, {"soften": 400.0}, {"share": 0.5}):
             for n in sizes:
                 held, wide = [], []
                 for repeat in range(repeats):
@@ -197,7 +198,7 @@ def cross_fitted_coverage(repeats: int, sizes=(1000, 4000)) -> None:
                         scorer.decision_function(fresh, sensitive_features=group),
                         sensitive_features=group,
                     )
-                    values = [g.value for c in as_constraints(constraint) for g in c.gaps(truth)]
+                    values = family_values(truth, as_constraints(constraint))
                     after = scorer.gaps_["after"]
                     held.append([g.low <= v <= g.high for g, v in zip(after, values, strict=True)])
                     wide.append([g.high - g.low for g in after])

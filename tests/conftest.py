@@ -6,6 +6,8 @@ import pytest
 from hypothesis import settings
 from reference import Rows
 
+from evenscore.gaps import EstimateSettings, as_constraints
+from evenscore.gaps.family import family_estimates
 from evenscore.scores import GroupedScores
 
 settings.register_profile("evenscore", deadline=None, max_examples=60, derandomize=True)
@@ -26,6 +28,12 @@ def draw(seed, n=120, n_groups=2, levels=10, weights=None, shift=0.3):
     elif weights == "real":
         weight = rng.gamma(2.0, size=len(y))
     return y, score, group, weight
+
+
+def gap_estimates(scores, constraints, confidence_level=0.95, **settings):
+    """Every gap of some constraints with its interval."""
+    asked = EstimateSettings(confidence_level, **settings)
+    return family_estimates(scores, as_constraints(constraints), asked)
 
 
 CASES = [

@@ -84,8 +84,8 @@ METRICS: dict[str, Any] = {
     f"{case} {name}": (case, call)
     for case in CASES
     for name, call in {
-        "bnsp": _call("auc_gap", constraint="bnsp", absolute=True),
-        "inter": _call("auc_gap", absolute=True),
+        "bnsp": _call("auc_gap", constraint="bnsp"),
+        "inter": _call("auc_gap"),
         "abroca": _call("abroca"),
         "xroc": _call("area_between_curves", constraint="inter_group"),
     }.items()

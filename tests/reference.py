@@ -116,3 +116,20 @@ class Rows:
             "selection_rate": (counts[0, True] + counts[1, True]) / (negatives + positives),
             "error_rate": (counts[0, True] + counts[1, False]) / (negatives + positives),
         }
+
+
+def split_roc(reference, target, rate, reference_weight=None, target_weight=None):
+    """Height at `rate` of the ROC with ties broken in proportion: `roc` where nothing is tied."""
+    w1 = [1.0] * len(reference) if reference_weight is None else list(reference_weight)
+    w2 = [1.0] * len(target) if target_weight is None else list(target_weight)
+    total, other = sum(w1), sum(w2)
+    above = 0.0
+    for cut in sorted(set(reference), reverse=True):
+        tied = sum(w for s, w in zip(reference, w1, strict=True) if s == cut)
+        if above + tied > rate * total + 1e-9:
+            part = max(0.0, rate * total - above) / tied
+            higher = sum(w for s, w in zip(target, w2, strict=True) if s > cut)
+            equal = sum(w for s, w in zip(target, w2, strict=True) if s == cut)
+            return (higher + part * equal) / other
+        above += tied
+    return 1.0

@@ -1,4 +1,5 @@
 import inspect
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -12,13 +13,14 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 
 import evenscore as es
 from evenscore import metrics
-from evenscore.measures import auc_matrix
+from evenscore.scores.aucs import auc_matrix
 
 COLUMN_METRICS = [
     metrics.auc_matrix,
     metrics.auc_gap,
     metrics.elementary_gaps,
     metrics.gap_estimates,
+    metrics.paired_differences,
     metrics.roc_gap,
     metrics.area_between_curves,
     metrics.abroca,
@@ -49,27 +51,41 @@ def test_signatures_are_alike(metric):
     assert list(parameters)[:2] == ["y_true", "y_score"]
     for name in ("sensitive_features", "pos_label", "sample_weight", "group_order"):
         assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+    assert pickle.loads(pickle.dumps(metric)) is metric
 
 
-def test_gaps_are_numbers_signed_for_two_groups_and_flip_with_the_order():
+def test_arguments_that_do_not_fit_are_named():
+    args, kwargs = arguments()
+    with pytest.raises(TypeError, match=r"auc_gap\(\) missing .*'sensitive_features'"):
+        metrics.auc_gap(*args)
+    with pytest.raises(TypeError, match=r"auc_gap\(\) got an unexpected .*'rate'"):
+        metrics.auc_gap(*args, **kwargs, rate=0.5)
+
+
+def test_gaps_are_sizes_and_signed_ones_flip_with_the_order():
     args, kwargs = arguments(weights="real")
     for name in es.constraint_names():
         if name == "reference_group":  # its reference is the first group: not antisymmetric
             continue
-        one = metrics.auc_gap(*args, **kwargs, constraint=name)
-        two = metrics.auc_gap(*args, **kwargs, constraint=name, group_order=[1, 0])
+        asked = dict(constraint=name, signed=True)
+        one = metrics.auc_gap(*args, **kwargs, **asked, group_order=[0, 1])
+        two = metrics.auc_gap(*args, **kwargs, **asked, group_order=[1, 0])
         assert type(one) is float
         assert one == pytest.approx(-two)
-        assert metrics.auc_gap(*args, **kwargs, constraint=name, absolute=True) == abs(one)
+        assert metrics.auc_gap(*args, **kwargs, constraint=name) == abs(one)
+    with pytest.raises(ValueError, match="give group_order"):
+        metrics.auc_gap(*args, **kwargs, signed=True)
+    with pytest.raises(ValueError, match="give group_order"):
+        metrics.roc_gap(*args, **kwargs, rate=0.5, signed=True)
 
 
 def test_the_worst_pair_of_many_groups():
     args, kwargs = arguments(n_groups=4, n=300)
     scores = es.GroupedScores.from_arrays(*args, **kwargs)
-    gaps = [gap.value for gap in es.AucConstraint.named("bpsn").gaps(scores)]
-    assert metrics.auc_gap(*args, **kwargs, constraint="bpsn") == max(gaps, key=abs)
-    roc = [gap.value for gap in es.RocConstraint(on="both", rates=(0.3,)).gaps(scores)]
-    assert metrics.roc_gap(*args, **kwargs, on="both", rate=0.3) == max(roc, key=abs)
+    gaps = es.AucConstraint.named("bpsn").values(scores)
+    assert metrics.auc_gap(*args, **kwargs, constraint="bpsn") == np.abs(gaps).max()
+    roc = es.RocConstraint(on="both", rates=(0.3,)).values(scores)
+    assert metrics.roc_gap(*args, **kwargs, on="both", rate=0.3) == np.abs(roc).max()
 
 
 def test_supremum_includes_the_upper_end():
@@ -88,8 +104,10 @@ def test_roc_gap_over_an_interval():
     top = metrics.roc_gap(*args, **kwargs, **interval)
     assert abs(top) == pytest.approx(np.abs(at).max(), abs=2e-3)
     assert abs(top) >= np.abs(at).max() - 1e-12
-    mean = metrics.roc_gap(*args, **kwargs, **interval, summary="mean_absolute")
-    assert mean == pytest.approx(np.mean(np.abs(at)), abs=2e-3)
+    order = dict(signed=True, group_order=[0, 1])
+    paper = [metrics.roc_gap(*args, **kwargs, **order, on="positives", rate=float(a)) for a in grid]
+    mean = metrics.roc_gap(*args, **kwargs, **order, **interval, summary="mean_absolute")
+    assert mean == pytest.approx(np.mean(np.abs(paper)), abs=2e-3)
     with pytest.raises(ValueError, match="either rate or interval"):
         metrics.roc_gap(*args, **kwargs)
     with pytest.raises(ValueError, match="one rate"):
@@ -121,8 +139,8 @@ def test_estimates_of_both_kinds_of_constraint():
         "inter_group",
     ]
     expected = metrics.auc_gap(*args, **kwargs, constraint="bnsp")
-    assert found[0].value == pytest.approx(expected, abs=1e-12)
-    assert found[1].value == metrics.roc_gap(*args, **kwargs, rate=0.25)
+    assert abs(found[0].value) == pytest.approx(expected, abs=1e-12)
+    assert abs(found[1].value) == pytest.approx(metrics.roc_gap(*args, **kwargs, rate=0.25))
     assert all(e.low < e.value < e.high and e.confidence_level == 0.9 for e in found)
 
 
@@ -150,14 +168,12 @@ def test_as_a_scikit_learn_scorer_with_metadata_routing(people):
                 response_method="decision_function",
                 greater_is_better=False,
                 constraint="inter_group",
-                absolute=True,
             ).set_score_request(sensitive_features=True),
             "roc": make_scorer(
                 metrics.roc_gap,
                 response_method=("decision_function", "predict_proba"),
                 greater_is_better=False,
                 rate=0.25,
-                absolute=True,
             ).set_score_request(sensitive_features=True, sample_weight=True),
         }
         params = dict(sensitive_features=group, sample_weight=np.ones(len(y)))
@@ -168,7 +184,7 @@ def test_as_a_scikit_learn_scorer_with_metadata_routing(people):
         search.fit(X, y, **params)
         assert search.best_score_ <= 0
     best = search.best_estimator_.decision_function(X)
-    assert metrics.auc_gap(y, best, sensitive_features=group, absolute=True) > 0
+    assert metrics.auc_gap(y, best, sensitive_features=group) > 0
 
 
 def test_inside_a_metric_frame(people):

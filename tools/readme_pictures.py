@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import evenscore as es
-from evenscore.plots import RocGapDisplay, figure, save
+from evenscore.showing.plots import RocGapDisplay, figure, save
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 RATES = (1 / 8, 1 / 4)

@@ -11,9 +11,9 @@ from itertools import product
 import numpy as np
 
 from covering.tally import Tally
-from evenscore.curves import RocCurve
-from evenscore.distributions import Distribution
 from evenscore.inference import roc_band
+from evenscore.scores.curve import RocCurve
+from evenscore.scores.distribution import Distribution
 
 TITLE = "Bands of ROC curves with weights exp(slope · score)"
 COLUMNS = ("pointwise", "simultaneous band", "dkw band")

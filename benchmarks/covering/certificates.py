@@ -45,7 +45,6 @@ def run(setting, samples: int, rng: np.random.Generator) -> Tally:
                 scores,
                 tolerance,
                 method=method,
-                split_ties=True,
                 n_rates=201,
                 n_resamples=200,
                 random_state=rng,

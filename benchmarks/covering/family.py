@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,20 +9,17 @@ import numpy as np
 from covering.laws import (
     People,
     discretised,
+    larger_roc_gap,
     many_groups,
     mixed_with_other,
     reweighted,
-    split_roc_gap,
     uneven_law,
 )
 from covering.tally import Tally
 from evenscore import constraint_names
-from evenscore.inference import gap_estimates
-from evenscore.inference.bands import roc_band
-from evenscore.inference.estimate import Estimate
-from evenscore.measures import inter_group_curve
-from evenscore.results.family import beyond_all
-from evenscore.results.parts import verdict
+from evenscore.gaps import EstimateSettings, RocConstraint, as_constraints
+from evenscore.gaps.family import family_estimates
+from evenscore.inference.decisions import decide, verdict_alone
 
 TITLE = "Any gap wrongly called beyond the tolerance (nominal 5 % at most)"
 COLUMNS = ("by Holm, any", "alone, any", "by Holm, a true one")
@@ -54,25 +50,13 @@ def true_gaps(law) -> dict[object, float]:
     """Every gap of an audit, by name, class, rate and pair of groups."""
     pairs = [(i, j) for i in range(law.n_groups) for j in range(i + 1, law.n_groups)]
     found: dict[object, float] = {
-        (name, None, None, str(i), str(j)): law.auc_gap(name, i, j)
+        (name, str(i), str(j), "", None, None): law.auc_gap(name, i, j)
         for name in constraint_names()
         for i, j in pairs
     }
     for on, (i, j) in product(("negatives", "positives"), pairs):
-        for rate, gap in zip(RATES, split_roc_gap(law, on, RATES, i, j), strict=True):
-            found[f"roc_gap({on})", on, rate, str(i), str(j)] = float(gap)
-    return found
-
-
-def roc_gaps(scores) -> list[Estimate]:
-    """What `roc_gap_estimates` gives, without the p-values, which take most of its time."""
-    found = []
-    for on, (i, j) in product(("negatives", "positives"), scores.pairs()):
-        curve = inter_group_curve(scores, on, i, j).with_ties_split()
-        band = roc_band(curve, np.array(RATES), kind="pointwise").gap()
-        for rate, value, low, high in zip(RATES, band.value, band.low, band.high, strict=True):
-            estimate = Estimate(f"roc_gap({on})", value, low, high, 0.95, "Wilson, both shares")
-            found.append(replace(estimate, first=str(i), second=str(j), on=on, rate=rate))
+        for rate, gap in zip(RATES, larger_roc_gap(law, on, RATES, i, j), strict=True):
+            found[f"roc_gap({on})", str(i), str(j), f"at {rate:.4g}", on, rate] = float(gap)
     return found
 
 
@@ -82,14 +66,15 @@ def run(setting, samples: int, rng: np.random.Generator) -> Tally:
     law = discretised(many_groups(milder, setting["groups"], odd), setting["levels"])
     true = true_gaps(reweighted(law, setting["weights"]))
     tolerance = max(map(abs, true.values())) if tolerance is None else tolerance
+    families = as_constraints([*constraint_names(), RocConstraint(rates=RATES)])
     tally = Tally()
     for _ in range(samples):
         scores = People.draw(law, setting["cell"], setting["weights"], rng).scored(law)
-        gaps = gap_estimates(scores, constraint_names())
-        gaps += roc_gaps(scores)
-        beyond = beyond_all(gaps, tolerance, 0.95, len(gaps))
+        gaps = family_estimates(scores, families, EstimateSettings(tolerance=tolerance))
+        gaps = decide(gaps, tolerance, 0.95, len(gaps))
+        beyond = np.array([gap.verdict == "beyond" for gap in gaps])
         within = np.array([abs(true[gap.key]) <= tolerance + 1e-12 for gap in gaps])
-        alone = np.array([verdict(gap, tolerance) == "beyond" for gap in gaps])
+        alone = np.array([verdict_alone(gap, tolerance) == "beyond" for gap in gaps])
         tally.note("by Holm, any", "", bool(np.any(beyond & alone & within)))
         tally.note("alone, any", "", bool(np.any(alone & within)))
         if not within.all():

@@ -6,17 +6,13 @@ from itertools import product
 
 import numpy as np
 
+from covering.laws import larger_roc_gap, split_roc_gap
 from covering.tally import Tally
 from evenscore import AucConstraint, GroupedScores, RocConstraint, constraint_names
-from evenscore.datasets import credit_law
-from evenscore.inference import (
-    auc_estimates,
-    gap_estimates,
-    permutation_tests,
-    placement_moments,
-    roc_gap_band,
-    roc_gap_estimates,
-)
+from evenscore.gaps import EstimateSettings, as_constraints
+from evenscore.gaps.family import family_estimates
+from evenscore.inference import auc_estimates, permutation_tests, roc_gap_band
+from evenscore.paper.laws import credit_law
 
 TITLE = "AUCs, gaps and bands; permutation tests (nominal 5 %)"
 RATES = (0.03, 0.125, 0.25, 0.5)
@@ -75,8 +71,8 @@ def truths(law, cell_size: int):
         for name in constraint_names()
     }
     overall = float(matrix[: law.n_groups, law.n_groups :].mean())
-    roc = {on: law.roc_gap(on, np.asarray(RATES)) for on in ("negatives", "positives")}
-    grid = {on: law.roc_gap(on, GRID) for on in ("negatives", "positives")}
+    roc = {on: larger_roc_gap(law, on, RATES) for on in ("negatives", "positives")}
+    grid = {on: split_roc_gap(law, on, GRID) for on in ("negatives", "positives")}
     return matrix, gaps, overall, roc, grid
 
 
@@ -87,24 +83,24 @@ def run(setting, samples: int, rng: np.random.Generator) -> Tally:
     cell_size, weighted = setting["cell"], setting["weights"] == "random"
     matrix, gaps, overall, roc, grid = truths(law, cell_size)
     people_gaps = {name: law.auc_gap(name) for name in constraint_names()}
+    named = as_constraints(constraint_names())
     tally = Tally()
     for _ in range(samples):
         scores = draw(law, cell_size, weighted, rng)
-        moments = placement_moments(scores)
-        total, table = auc_estimates(scores, moments=moments, sampling="cells")
+        total, table = auc_estimates(scores, sampling="cells")
         tally.inside("AUCs", "overall", total.low, overall, total.high)
         for i, j in ((0, 2), (1, 3), (0, 3), (0, 1)):
             tally.inside("AUCs", (i, j), table[i][j].low, matrix[i, j], table[i][j].high)
-        for gap in gap_estimates(scores, constraint_names(), moments=moments, sampling="cells"):
+        for gap in family_estimates(scores, named, EstimateSettings(sampling="cells")):
             tally.inside("gaps, cells drawn", gap.name, gap.low, gaps[gap.name], gap.high)
-        for gap in roc_gap_estimates(scores, RocConstraint(on="both", rates=RATES)):
+        for gap in RocConstraint(on="both", rates=RATES).estimates(scores):
             truth = roc[gap.on][RATES.index(gap.rate)]
             name = "ROC gap, warned" if gap.warnings else "ROC gap at a rate"
             tally.inside(name, (gap.on, gap.rate), gap.low, truth, gap.high)
         score, y, group = law.sample(round(cell_size / law.cell_weights.min()), rng)
         weight = rng.gamma(2.0, size=len(y)) if weighted else None
         people = GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
-        for gap in gap_estimates(people, constraint_names()):
+        for gap in family_estimates(people, named):
             tally.inside("gaps, people drawn", gap.name, gap.low, people_gaps[gap.name], gap.high)
         for on, kind in product(("negatives", "positives"), ("simultaneous", "dkw")):
             band = roc_gap_band(scores, on, GRID, kind=kind, n_resamples=300, random_state=rng)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenscore import GroupedScores
-from evenscore.datasets.synthetic import DiscreteLaw, PiecewiseLinearLaw, ScoreLaw, credit_law
+from evenscore.paper.laws import DiscreteLaw, PiecewiseLinearLaw, ScoreLaw, credit_law
 
 WEIGHTS = ("none", "random", "by class", "by score")
 HEAVY_CLASS, HEAVY_HALF = 3.0, 4.0
@@ -118,3 +118,10 @@ def split_roc_gap(law: ScoreLaw, on: str, rates, first: int = 0, second: int = 1
     above = 1.0 - law.cdf(np.concatenate([[-np.inf], law.values]))[::-1]
     shift = law.n_groups * (on == "positives")
     return np.interp(rates, above[:, shift + first], above[:, shift + second]) - rates
+
+
+def larger_roc_gap(law: ScoreLaw, on: str, rates, first: int = 0, second: int = 1) -> np.ndarray:
+    """The true gap as it is reported: cut in the group where it is larger, and signed."""
+    one = split_roc_gap(law, on, rates, first, second)
+    two = -split_roc_gap(law, on, rates, second, first)
+    return np.where(np.abs(one) >= np.abs(two), one, two)

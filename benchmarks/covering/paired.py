@@ -11,15 +11,16 @@ from covering.laws import (
     WEIGHTS,
     People,
     discretised,
+    larger_roc_gap,
     mixed_with_other,
     reweighted,
-    split_roc_gap,
     uneven_law,
 )
 from covering.tally import Tally
 from evenscore import constraint_names
-from evenscore.inference.paired import paired_estimates
-from evenscore.inference.paired_rates import paired_roc_gaps
+from evenscore.gaps import EstimateSettings, RocConstraint, as_constraints
+from evenscore.inference.paired import PairedScores, paired_auc
+from evenscore.scores.reading import read_rows
 
 TITLE = "Paired differences of two scores of the same people"
 COLUMNS = (
@@ -77,7 +78,7 @@ def truths(one, two) -> list[tuple[object, float, float]]:
     found: list[tuple[object, float, float]] = [("AUC", one.auc(), two.auc())]
     found += [(name, one.auc_gap(name), two.auc_gap(name)) for name in constraint_names()]
     for on in ("negatives", "positives"):
-        gaps = zip(*(split_roc_gap(law, on, RATES) for law in (one, two)), strict=True)
+        gaps = zip(*(larger_roc_gap(law, on, RATES) for law in (one, two)), strict=True)
         found += [((on, rate), *both) for rate, both in zip(RATES, gaps, strict=True)]
     return found
 
@@ -97,22 +98,11 @@ def run(setting, samples: int, rng: np.random.Generator) -> Tally:
             people.score(law),
             people.score(other, other_rank(people, setting["coupling"], rng)),
         )
-        found = paired_estimates(
-            people.y,
-            *scores,
-            sensitive_features=people.group,
-            constraints=constraint_names(),
-            sample_weight=people.weight,
-        )
-        found += paired_roc_gaps(
-            people.y == 1,
-            *scores,
-            people.group,
-            ["0", "1"],
-            RATES,
-            sample_weight=people.weight,
-            random_state=rng,
-        )
+        rows = read_rows(people.y, people.group, sample_weight=people.weight)
+        pair = PairedScores(rows, scores)
+        found = [paired_auc(pair)]
+        for family in as_constraints([*constraint_names(), RocConstraint(rates=RATES)]):
+            found += family.paired(pair, EstimateSettings(random_state=rng))
         for (name, one, two), pair in zip(true, found, strict=True):
             note(tally, name, one, two, pair)
     return tally

@@ -1,30 +1,40 @@
 """Audit and learn scores that rank people fairly, at every threshold that matters."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from evenscore import metrics
-from evenscore.audit import audit
-from evenscore.catalogue import constraint_names
-from evenscore.constraints import AucConstraint, RocConstraint
-from evenscore.curves import RocCurve
+from evenscore.auditing.audit import audit, audit_scores
+from evenscore.auditing.result import AuditResult
+from evenscore.auditing.showable import RENDERERS
+from evenscore.gaps import AucConstraint, GapFamily, RocConstraint
+from evenscore.gaps.catalogue import constraint_names
+from evenscore.gaps.words import Words
 from evenscore.inference.estimate import Estimate
-from evenscore.results import AuditResult
 from evenscore.scores import GroupedScores
-from evenscore.thresholds import fair_thresholds, rates_at
+from evenscore.scores.curve import RocCurve
+from evenscore.scores.thresholds import fair_thresholds, rates_at
 
 if TYPE_CHECKING:
-    from evenscore import datasets, inference, plots
-    from evenscore.repairs import Repair, repair
-    from evenscore.scorers import BoostedScorer, LinearScorer, NeuralScorer, RepairedScorer
-    from evenscore.tradeoff import TradeoffPath, tradeoff_path
+    from evenscore import datasets, inference, paper
+    from evenscore.choosing import TradeoffPath, tradeoff_path
+    from evenscore.learning.base import FairScorer
+    from evenscore.learning.boosted import BoostedScorer
+    from evenscore.learning.linear import LinearScorer
+    from evenscore.learning.neural import NeuralScorer
+    from evenscore.repairing import Repair, repair
+    from evenscore.repairing.scorer import RepairedScorer
+    from evenscore.showing import plots
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AucConstraint",
     "AuditResult",
     "BoostedScorer",
     "Estimate",
+    "FairScorer",
+    "GapFamily",
     "GroupedScores",
     "LinearScorer",
     "NeuralScorer",
@@ -33,37 +43,57 @@ __all__ = [
     "RocConstraint",
     "RocCurve",
     "TradeoffPath",
+    "Words",
     "audit",
+    "audit_scores",
     "constraint_names",
     "datasets",
     "fair_thresholds",
     "inference",
     "metrics",
+    "paper",
     "plots",
     "rates_at",
     "repair",
     "tradeoff_path",
 ]
 
+# Who shows what, and how: results do not know their renderers.
+RENDERERS.update(
+    {
+        ("audit", "html"): "evenscore.showing.report:write",
+        ("audit", "notebook"): "evenscore.showing.notebook:notebook_html",
+        ("audit", "terminal"): "evenscore.showing.terminal:render",
+        ("comparison", "terminal"): "evenscore.showing.terminal:render_comparison",
+        ("tradeoff", "plot"): "evenscore.showing.plots.tradeoff:plot_path",
+    }
+)
 
-_LAZY = ("datasets", "inference", "plots")
-_SCORERS = ("BoostedScorer", "LinearScorer", "NeuralScorer", "RepairedScorer")
-_REPAIRS = ("Repair", "repair")
-_TRADEOFF = ("TradeoffPath", "tradeoff_path")
+_MODULES = {
+    "datasets": "datasets",
+    "inference": "inference",
+    "paper": "paper",
+    "plots": "showing.plots",
+}
+_NAMES = {
+    "BoostedScorer": "learning.boosted",
+    "FairScorer": "learning.base",
+    "LinearScorer": "learning.linear",
+    "NeuralScorer": "learning.neural",
+    "Repair": "repairing",
+    "RepairedScorer": "repairing.scorer",
+    "TradeoffPath": "choosing",
+    "repair": "repairing",
+    "tradeoff_path": "choosing",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use what not every audit needs."""
-    from importlib import import_module
-
-    if name in _LAZY:
-        return import_module(f"evenscore.{name}")
-    if name in _SCORERS:
-        return getattr(import_module("evenscore.scorers"), name)
-    if name in _REPAIRS:
-        return getattr(import_module("evenscore.repairs"), name)
-    if name in _TRADEOFF:
-        return getattr(import_module("evenscore.tradeoff"), name)
+    if name in _MODULES:
+        return import_module(f"evenscore.{_MODULES[name]}")
+    if name in _NAMES:
+        return getattr(import_module(f"evenscore.{_NAMES[name]}"), name)
     raise AttributeError(f"module 'evenscore' has no attribute {name!r}")
 
 

@@ -5,36 +5,32 @@ and so works with `sklearn.metrics.make_scorer`, metadata routing and fairlearn'
 
 - `y_true`: two labels; `pos_label` may be left out for 0/1, −1/1 and False/True.
 - `sensitive_features`: one column, or several whose intersections are the groups.
-- gaps are signed, groups being sorted or as in `group_order`: an AUC gap is the first group's AUC
-  minus the second's; a ROC gap is positive where the second group scores higher. With more than two
-  groups, the signed gap of the worst pair. `absolute=True` drops the sign, which is what a
-  scorer with `greater_is_better=False` needs.
+- gaps are sizes, of the worst pair of groups: what a scorer with `greater_is_better=False` needs.
+  With `signed=True` and an explicit `group_order`, the signed gap: an AUC gap is the first group's
+  AUC minus the second's; a ROC gap is positive where the second group scores higher.
 - an empty cell or bad input raises one sentence that says what is wrong and where.
 """
 
-from __future__ import annotations
-
-from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from functools import wraps
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenscore import measures
-from evenscore.constraints import (
-    AucConstraint,
-    Constraint,
-    RocConstraint,
-    as_constraints,
-    worst,
-)
-from evenscore.curves import RocCurve
-from evenscore.distributions import Distribution, check_interval
-from evenscore.measures import AucMatrix
-from evenscore.scores import GroupedScores, OneOrBoth, class_names
-
-if TYPE_CHECKING:
-    from evenscore.inference import Estimate
+from evenscore.gaps import AucConstraint, ConstraintLike, RocConstraint, as_constraints, equalities
+from evenscore.gaps.family import EstimateSettings, family_estimates, largest
+from evenscore.gaps.roc import anchored_gap_curve, anchored_gaps
+from evenscore.inference.decisions import holm
+from evenscore.inference.estimate import Estimate
+from evenscore.inference.paired import PairedScores, paired_auc
+from evenscore.scores import GroupedScores, OneOrBoth, aucs, class_names
+from evenscore.scores.arrays import Floats
+from evenscore.scores.aucs import AucMatrix
+from evenscore.scores.curve import RocCurve
+from evenscore.scores.distribution import Distribution, check_interval, to_floats
+from evenscore.scores.reading import read_rows
+from evenscore.scores.sources import check_lengths, to_numbers
 
 __all__ = [
     "abroca",
@@ -44,11 +40,58 @@ __all__ = [
     "auc_matrix",
     "elementary_gaps",
     "gap_estimates",
+    "paired_differences",
     "roc_curve",
     "roc_gap",
 ]
 
 Groups = Sequence[Hashable] | None
+Value_co = TypeVar("Value_co", covariant=True)
+
+
+class _Metric(Protocol[Value_co]):
+    def __call__(
+        self,
+        y_true: Any,
+        y_score: Any,
+        *,
+        sensitive_features: Any,
+        pos_label: Any = None,
+        sample_weight: Any = None,
+        group_order: Groups = None,
+        **options: Any,
+    ) -> Value_co: ...
+
+
+def _of_columns(measure: Callable[..., Value_co]) -> _Metric[Value_co]:
+    """The metric of columns that a function of the scores by group stands for.
+
+    Its signature names every keyword, those of the columns and the function's own: scikit-learn
+    looks there for what it may pass.
+    """
+
+    @wraps(measure)
+    def metric(
+        y_true: Any,
+        y_score: Any,
+        *,
+        sensitive_features: Any,
+        group_order: Groups = None,
+        **options: Any,
+    ) -> Value_co:
+        if options.get("signed") and group_order is None:
+            raise ValueError("A signed gap needs an order of the groups: give group_order.")
+        more = {name: options.pop(name, None) for name in ("pos_label", "sample_weight")}
+        scores = GroupedScores.from_arrays(
+            y_true, y_score, sensitive_features=sensitive_features, group_order=group_order, **more
+        )
+        return measure(scores, **options)
+
+    columns = list(inspect.signature(GroupedScores.from_arrays).parameters.values())
+    of_scores = inspect.signature(measure)
+    own = list(of_scores.parameters.values())[1:]
+    metric.__signature__ = of_scores.replace(parameters=[*columns[:3], *own, *columns[3:]])  # type: ignore[attr-defined]
+    return metric
 
 
 def roc_curve(
@@ -86,15 +129,8 @@ def auc(
     return curve.area
 
 
-def auc_matrix(
-    y_true: Any,
-    y_score: Any,
-    *,
-    sensitive_features: Any,
-    pos_label: Any = None,
-    sample_weight: Any = None,
-    group_order: Groups = None,
-) -> AucMatrix:
+@_of_columns
+def auc_matrix(scores: GroupedScores) -> AucMatrix:
     """AUCs between all 2K cells, with the pair weights that make up the overall AUC.
 
     An empty cell has NaN in its row and column; one group or one class alone is enough.
@@ -102,53 +138,35 @@ def auc_matrix(
     >>> auc_matrix([0, 1, 0, 1], [1, 2, 2, 3], sensitive_features=["a", "a", "b", "b"]).overall
     0.875
     """
-    return measures.auc_matrix(
-        GroupedScores.from_arrays(
-            y_true,
-            y_score,
-            sensitive_features=sensitive_features,
-            pos_label=pos_label,
-            sample_weight=sample_weight,
-            group_order=group_order,
-        )
-    )
+    return aucs.auc_matrix(scores)
 
 
+@_of_columns
 def auc_gap(
-    y_true: Any,
-    y_score: Any,
-    *,
-    sensitive_features: Any,
-    constraint: str | AucConstraint = "inter_group",
-    absolute: bool = False,
-    pos_label: Any = None,
-    sample_weight: Any = None,
-    group_order: Groups = None,
+    scores: GroupedScores, *, constraint: str | AucConstraint = "inter_group", signed: bool = False
 ) -> float:
-    """The difference of the two AUCs that a constraint compares.
+    """The difference of the two AUCs that a constraint compares: its size, of the worst pair.
 
-    `constraint` is a name of `evenscore.constraint_names()` or an `AucConstraint`.
+    `constraint` is a name of `evenscore.constraint_names()` or an `AucConstraint`. With `signed` it
+    has a sign, for the order of the groups given by `group_order`.
 
     >>> auc_gap([0, 1, 0, 1], [1, 2, 2, 3], sensitive_features=["a", "a", "b", "b"])
     0.5
     """
-    scores = _complete(y_true, y_score, sensitive_features, pos_label, sample_weight, group_order)
-    return _number(worst(_named(constraint).gaps(scores)).value, absolute)
+    scores.require_cells()
+    gap = largest(_named(constraint).values(scores))
+    return gap if signed else abs(gap)
 
 
+@_of_columns
 def gap_estimates(
-    y_true: Any,
-    y_score: Any,
+    scores: GroupedScores,
     *,
-    sensitive_features: Any,
-    constraints: str | Constraint | Iterable[str | Constraint],
+    constraints: ConstraintLike,
     confidence_level: float = 0.95,
     sampling: Literal["observations", "cells"] = "observations",
-    pos_label: Any = None,
-    sample_weight: Any = None,
-    group_order: Groups = None,
 ) -> list[Estimate]:
-    """Every gap of the constraints, AUC and ROC ones, with its interval and p-values.
+    """Every gap of the constraints, whatever their family, with its interval and p-values.
 
     `sampling` says whether people were drawn at random, or so many of each class and group.
 
@@ -157,165 +175,151 @@ def gap_estimates(
     >>> gap.low < gap.value < gap.high
     True
     """
-    from evenscore import inference
-
-    scores = GroupedScores.from_arrays(
-        y_true,
-        y_score,
-        sensitive_features=sensitive_features,
-        pos_label=pos_label,
-        sample_weight=sample_weight,
-        group_order=group_order,
-    )
-    moments = inference.placement_moments(scores)
-    found: list[Estimate] = []
-    for constraint in as_constraints(constraints):
-        if isinstance(constraint, RocConstraint):
-            found += inference.roc_gap_estimates(
-                scores, constraint, confidence_level=confidence_level
-            )
-        else:
-            found += inference.gap_estimates(
-                scores,
-                constraint,
-                confidence_level=confidence_level,
-                sampling=sampling,
-                moments=moments,
-            )
-    return found
+    settings = EstimateSettings(confidence_level, sampling=sampling)
+    return family_estimates(scores, as_constraints(constraints), settings)
 
 
-def elementary_gaps(
+def paired_differences(
     y_true: Any,
     y_score: Any,
+    other_score: Any,
     *,
     sensitive_features: Any,
+    constraints: ConstraintLike = (),
+    confidence_level: float = 0.95,
+    sampling: Literal["observations", "cells"] = "observations",
+    n_resamples: int = 400,
+    random_state: int = 0,
     pos_label: Any = None,
     sample_weight: Any = None,
     group_order: Groups = None,
-) -> NDArray[np.float64]:
+) -> list[Estimate]:
+    """Overall AUC, then every gap of the constraints: `y_score`'s value minus `other_score`'s.
+
+    The people are the same, so the two values move together and their difference is known better
+    than either. Holm's correction of the p-values runs over the gaps of one constraint.
+    `n_resamples` and `random_state` are those of constraints whose differences are resampled.
+
+    >>> y, groups = [0, 1, 0, 1] * 25, list("aabb") * 25
+    >>> score = [(7 * i) % 100 + 30 * label for i, label in enumerate(y)]
+    >>> [auc] = paired_differences(y, score, score, sensitive_features=groups)
+    >>> auc.value, auc.standard_error
+    (0.0, 0.0)
+    """
+    rows = read_rows(
+        y_true,
+        sensitive_features,
+        y_score=y_score,
+        pos_label=pos_label,
+        sample_weight=sample_weight,
+        group_order=group_order,
+    ).named()
+    other = to_numbers(other_score, "other_score")
+    assert rows.score is not None
+    check_lengths({"y_score": rows.score, "other_score": other})
+    pair = PairedScores(rows, (rows.score, other))
+    settings = EstimateSettings(
+        confidence_level, sampling=sampling, n_resamples=n_resamples, random_state=random_state
+    )
+    differences = [
+        paired_auc(pair, confidence_level=confidence_level, sampling=sampling).difference
+    ]
+    for family in as_constraints(constraints):
+        differences += holm([paired.difference for paired in family.paired(pair, settings)])
+    return differences
+
+
+@_of_columns
+def elementary_gaps(scores: GroupedScores) -> Floats:
     """The paper's C₁..C₅; for two groups.
 
     >>> elementary_gaps([0, 1, 0, 1], [1, 2, 2, 3], sensitive_features=["a", "a", "b", "b"])
     array([ 0.5, -0.5,  0. ,  0.5, -0.5])
     """
-    scores = _complete(y_true, y_score, sensitive_features, pos_label, sample_weight, group_order)
+    scores.require_cells()
     if scores.n_groups != 2:
         raise ValueError(f"Elementary gaps compare two groups, but there are {scores.n_groups}.")
-    return measures.elementary_gaps(measures.auc_matrix(scores))
+    return equalities.elementary_gaps(aucs.auc_matrix(scores))
 
 
+@_of_columns
 def roc_gap(
-    y_true: Any,
-    y_score: Any,
+    scores: GroupedScores,
     *,
-    sensitive_features: Any,
     on: OneOrBoth = "negatives",
     rate: float | None = None,
     interval: tuple[float, float] | None = None,
     summary: Literal["supremum", "mean_absolute"] = "supremum",
-    absolute: bool = False,
-    pos_label: Any = None,
-    sample_weight: Any = None,
-    group_order: Groups = None,
+    signed: bool = False,
 ) -> float:
-    """Δ = ROC between the groups' negatives (or positives) minus the diagonal.
+    """Δ = ROC between the groups' negatives (or positives) minus the diagonal, ties split.
 
-    At one `rate`: the cut that selects at most that share of the first group selects that share
-    plus Δ of the second. Over an `interval` of rates: the value of Δ that is largest in magnitude,
-    exactly, or its mean absolute value. With `on="both"`, the worse of the two classes.
-
-    This is the definition, in which a cut that falls in a tie selects fewer than `rate` of the
-    first group. An audit splits ties (`inference.roc_gap_estimates` with `split_ties=True`): its
-    gaps differ from these where scores are tied.
+    At one `rate`: the cut that selects that share of one group selects that share plus Δ of the
+    other; the size is the larger one of the two ways round. Over an `interval` of rates: the
+    largest size, exactly, or the mean absolute value. With `on="both"`, the worse of the two
+    classes. With `signed` and an explicit `group_order`, the paper's gap, cut in the first group.
 
     >>> y, s = [0, 0, 0, 0, 1, 1], [1, 2, 3, 4, 5, 6]
     >>> roc_gap(y, s, sensitive_features=list("abbaab"), rate=0.5)
     0.5
     """
-    scores = _complete(y_true, y_score, sensitive_features, pos_label, sample_weight, group_order)
-    if (rate is None) == (interval is None):
+    scores.require_cells()
+    if [rate, interval].count(None) != 1:
         raise ValueError("roc_gap needs either rate or interval, and not both.")
     if summary not in ("supremum", "mean_absolute"):
         raise ValueError(f"summary must be 'supremum' or 'mean_absolute', not {summary!r}.")
-    if rate is not None:
-        if np.ndim(rate) > 0:
+    pairs = scores.pairs()
+    if interval is None:
+        at = to_floats(rate, "rate")
+        if at.ndim:
             raise ValueError("roc_gap takes one rate; a RocConstraint takes several.")
-        value = worst(RocConstraint(on=on, rates=(rate,)).gaps(scores)).value
-        return _number(value, absolute)
+        constraint = RocConstraint(on=on, rates=(float(at),))
+        if not signed:
+            return abs(largest(constraint.values(scores)))
+        gaps = [
+            anchored_gaps(scores, name, float(at), *pair)
+            for name in class_names(on)
+            for pair in pairs
+        ]
+        return largest(np.array(gaps).reshape(-1))
     low, high = check_interval(interval)
+    both_ways = pairs if signed else [*pairs, *((j, i) for i, j in pairs)]
     curves = [
-        measures.roc_gap_curve(scores, name, *pair).restrict(low, high)
+        anchored_gap_curve(scores, name, *pair).restrict(low, high)
         for name in class_names(on)
-        for pair in scores.pairs()
+        for pair in both_ways
     ]
     if summary == "mean_absolute":
         return max(curve.mean_absolute for curve in curves)
-    return _number(max((curve.supremum[0] for curve in curves), key=abs), absolute)
+    gap = largest(np.array([curve.supremum[0] for curve in curves]))
+    return gap if signed else abs(gap)
 
 
+@_of_columns
 def area_between_curves(
-    y_true: Any,
-    y_score: Any,
-    *,
-    sensitive_features: Any,
-    constraint: str | AucConstraint = "intra_group",
-    pos_label: Any = None,
-    sample_weight: Any = None,
-    group_order: Groups = None,
+    scores: GroupedScores, *, constraint: str | AucConstraint = "intra_group"
 ) -> float:
     """Area between the two ROC curves whose areas a constraint compares; the worst pair if K > 2.
 
     `intra_group` gives ABROCA, `inter_group` the area between the cross-group curves. Exact: where
     the curves cross, both sides count.
     """
-    scores = _complete(y_true, y_score, sensitive_features, pos_label, sample_weight, group_order)
+    return _area_between(scores, constraint)
+
+
+@_of_columns
+def abroca(scores: GroupedScores) -> float:
+    """ABROCA: area between the groups' own ROC curves (Gardner, Brooks and Baker, 2019)."""
+    return _area_between(scores, "intra_group")
+
+
+def _area_between(scores: GroupedScores, constraint: str | AucConstraint) -> float:
+    scores.require_cells()
     pairs = _named(constraint).curves_by_pair(scores)
     return max(one.difference(two).area for one, two in pairs)
 
 
-def abroca(
-    y_true: Any,
-    y_score: Any,
-    *,
-    sensitive_features: Any,
-    pos_label: Any = None,
-    sample_weight: Any = None,
-    group_order: Groups = None,
-) -> float:
-    """ABROCA: area between the groups' own ROC curves (Gardner, Brooks and Baker, 2019)."""
-    return area_between_curves(
-        y_true,
-        y_score,
-        sensitive_features=sensitive_features,
-        pos_label=pos_label,
-        sample_weight=sample_weight,
-        group_order=group_order,
-    )
-
-
-def _complete(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    pos_label: Any,
-    sample_weight: Any,
-    group_order: Groups,
-) -> GroupedScores:
-    """The scores by group, refused unless every cell has somebody in it."""
-    scores = GroupedScores.from_arrays(
-        y_true,
-        y_score,
-        sensitive_features=sensitive_features,
-        pos_label=pos_label,
-        sample_weight=sample_weight,
-        group_order=group_order,
-    )
-    scores.require_cells()
-    return scores
-
-
-def _named(constraint: str | AucConstraint | RocConstraint) -> AucConstraint:
+def _named(constraint: Any) -> AucConstraint:
     if isinstance(constraint, str):
         return AucConstraint.named(constraint)
     if isinstance(constraint, AucConstraint):
@@ -324,7 +328,3 @@ def _named(constraint: str | AucConstraint | RocConstraint) -> AucConstraint:
         f"constraint must be a name or an AucConstraint, not {type(constraint).__name__}; "
         "roc_gap measures ROC constraints."
     )
-
-
-def _number(value: float, absolute: bool) -> float:
-    return abs(value) if absolute else value

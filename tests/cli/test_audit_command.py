@@ -76,13 +76,13 @@ def test_thresholds_are_those_asked_for(table, tmp_path):
         "audit", table, *ASKED, "--threshold", "0.5", "--threshold", "-1", "--json",
         tmp_path / "a.json",
     )  # fmt: skip
-    assert numbers(tmp_path / "a.json")["thresholds"]["thresholds"] == [0.5, -1.0]
+    assert numbers(tmp_path / "a.json")["blocks"]["cuts"]["thresholds"]["thresholds"] == [0.5, -1.0]
 
 
 def test_selected_is_good_or_bad(table, tmp_path):
     path = tmp_path / "a.json"
     assert run("audit", table, *ASKED, "--selected-is", "bad", "--json", path).exit_code == 0
-    assert numbers(path)["settings"]["selected_is"] == "bad"
+    assert numbers(path)["settings"]["words"]["selected_is"] == "bad"
     assert run("audit", table, *ASKED, "--selected-is", "nice").exit_code == 2
 
 
@@ -94,7 +94,7 @@ def test_groups_that_are_numbers_come_in_their_order(tmp_path):
 
 
 def test_html_is_written(table, tmp_path):
-    pytest.importorskip("evenscore.report")
+    pytest.importorskip("evenscore.showing.report")
     result = run("audit", table, *ASKED, "--html", tmp_path / "report.html")
     assert result.exit_code == 0
     assert (tmp_path / "report.html").read_text(encoding="utf-8").lstrip().startswith("<!")
@@ -207,7 +207,9 @@ def test_drop_missing_says_how_many(tmp_path):
     truth = roc_auc_score(
         [columns["repaid"][k] == "yes" for k in kept], [columns["score"][k] for k in kept]
     )
-    assert numbers(tmp_path / "a.json")["auc"]["value"] == pytest.approx(truth, abs=1e-12)
+    assert numbers(tmp_path / "a.json")["blocks"]["ranking"]["auc"]["value"] == pytest.approx(
+        truth, abs=1e-12
+    )
     assert numbers(tmp_path / "a.json")["sample"]["n"] == 597
 
 
@@ -229,7 +231,7 @@ def test_labels_by_what_they_mean(tmp_path, values, positive):
     columns["repaid"] = [values[told == "yes"] for told in columns["repaid"]]
     path = write(tmp_path / "scores.csv", columns)
     run("audit", path, *ASKED[:6], *positive, "--json", tmp_path / "a.json")
-    assert numbers(tmp_path / "a.json")["auc"]["value"] == truth
+    assert numbers(tmp_path / "a.json")["blocks"]["ranking"]["auc"]["value"] == truth
 
 
 def test_boolean_and_integer_columns_of_parquet(tmp_path):
@@ -239,7 +241,7 @@ def test_boolean_and_integer_columns_of_parquet(tmp_path):
     columns["sex"] = [int(told == "male") for told in columns["sex"]]
     path = write_parquet(tmp_path / "scores.parquet", columns)
     run("audit", path, *ASKED[:6], "--json", tmp_path / "a.json")
-    assert numbers(tmp_path / "a.json")["auc"]["value"] == truth
+    assert numbers(tmp_path / "a.json")["blocks"]["ranking"]["auc"]["value"] == truth
     assert numbers(tmp_path / "a.json")["sample"]["groups"] == ["0", "1"]
 
 

@@ -11,7 +11,7 @@ from running import numbers, people, read, refused, run, write, write_parquet
 from sklearn.linear_model import LogisticRegression
 
 import evenscore as es
-from evenscore.models import TRUSTED, load_model, save_model
+from evenscore.files.models import TRUSTED, load_model, save_model
 
 ASKED = ("--label", "repaid", "--pos-label", "yes", "--group", "sex")
 FIT = (*ASKED, "--constraint", "inter_group", "--tolerance", "0.1", "--exclude", "score")
@@ -80,6 +80,8 @@ def test_named_features_groups_and_weights(tmp_path):
     run("fit", path, *FIT, "--include-group", *options)
     names = [f.name for f in load_model(tmp_path / "m.skops").features]
     assert names == ["sex", "age", "income", "job"]
+    run("fit", path, *FIT[:-1], "score,job, w", *options[:2], *options[4:])
+    assert [f.name for f in load_model(tmp_path / "m.skops").features] == ["age", "income"]
 
 
 def test_missing_values(table, tmp_path):
@@ -216,7 +218,7 @@ def test_a_type_that_is_not_trusted_is_refused(table, tmp_path, model):
     path = tmp_path / "evil.skops"
     content = json.loads(zipfile.ZipFile(model).read("schema.json"))
     text = json.dumps(content).replace(
-        '"__class__": "LinearScorer", "__module__": "evenscore.scorers.linear"',
+        '"__class__": "LinearScorer", "__module__": "evenscore.learning.linear"',
         '"__class__": "Popen", "__module__": "subprocess"',
     )
     assert "Popen" in text

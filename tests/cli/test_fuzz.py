@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from running import numbers, run
 
-from evenscore.labels import label_text
+from evenscore.scores.labels import label_text
 
 ASKED = ("--label", "label", "--score", "score", "--group", "group")
 
@@ -98,7 +98,7 @@ def test_any_table(names, content, delimiter, end, mark, quoting):
             assert result.exit_code == 0
             assert truth is not None
             found = numbers(json)
-            assert abs(found["auc"]["value"] - truth) < 1e-12
+            assert abs(found["blocks"]["ranking"]["auc"]["value"] - truth) < 1e-12
             # A name that cannot be seen is shown by its code; what would break a line is replaced.
             told = set(found["sample"]["groups"])
             for *_, group in people:

@@ -98,7 +98,7 @@ def test_groups_without_a_map(maps, tmp_path):
     path, out = write(tmp_path / "new.csv", new), tmp_path / "out.csv"
     told = refused("score", maps, path, "-o", out)
     assert told.startswith("Column 'sex' of new.csv is missing at row 31 below the header")
-    assert "--unseen pooled" in told
+    assert "--unseen unchanged" in told
     new["sex"][30] = "male"
     path = write(tmp_path / "new.csv", new)
     told = refused("score", maps, path, "-o", out)
@@ -106,7 +106,7 @@ def test_groups_without_a_map(maps, tmp_path):
     assert "--unseen must be" in refused("score", maps, path, "-o", out, "--unseen", "drop")
     new["sex"][30] = ""
     path = write(tmp_path / "new.csv", new)
-    result = run("score", maps, path, "-o", out, "--unseen", "pooled")
+    result = run("score", maps, path, "-o", out, "--unseen", "unchanged")
     assert "2 rows are of groups without a map" in result.stderr
     found = read(out)
     for row in (20, 30):
@@ -118,7 +118,7 @@ def test_maps_that_were_not_made_here(table, tmp_path):
     knots = {"x": [0.0, 1.0], "y": [0.0, 2.0]}
     content = {
         "format": "evenscore.repair",
-        "version": 1,
+        "version": "2.0",
         "maps": [{"group": "female", **knots}, {"group": "male", **knots}],
     }
     maps.write_text(json.dumps(content))

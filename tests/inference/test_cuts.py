@@ -5,14 +5,14 @@ import pytest
 from conftest import draw
 from scipy.stats import binomtest
 
-from evenscore import GroupedScores
-from evenscore.inference import calibration_by_group, cut_table
+from evenscore import GroupedScores, RocConstraint
+from evenscore.gaps import EstimateSettings
+from evenscore.inference import calibration_by_group, cut_table, rate_difference_estimates
 from evenscore.inference.cuts import ratio_limits
-from evenscore.inference.estimate import wilson
-from evenscore.inference.paired_rates import paired_roc_gaps
-from evenscore.inference.rates import rate_difference_estimates
+from evenscore.inference.intervals import wilson
+from evenscore.inference.paired import PairedScores
 from evenscore.inference.shares import share_size
-from evenscore.measures import inter_group_curve
+from evenscore.scores.reading import read_rows
 
 
 def test_intervals_are_wilsons():
@@ -72,6 +72,7 @@ def weighted_by_outcome(seed, n=2400):
     return (y, score, group, weight), {"precision": 0.25, "fpr": 4 * 0.3 / (4 * 0.3 + 0.7)}
 
 
+@pytest.mark.slow
 def test_intervals_cover_with_weights_that_depend_on_the_outcome():
     inside = {"precision": 0, "fpr": 0, "fnr": 0, "selection_rate": 0, "calibration": 0, "gap": 0}
     kish = runs = 300
@@ -142,6 +143,7 @@ def test_equal_weights_are_the_number_of_people_and_large_samples_the_variance()
     assert float(share_size(*sides(x, weight), 1.96)) == pytest.approx(size, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "p", "heavy"), [(25, 0.8, 1.0), (60, 0.97, 3.0), (200, 0.03, 1.0)])
 def test_weighted_shares_of_few_people_cover(n, p, heavy):
     """p(1 − p)/V alone misses a truth in one of ten samples here; see benchmarks/coverage.py."""
@@ -215,6 +217,7 @@ def test_nobody_selected_has_no_ratio():
     assert np.isnan(table.precision.value[0]).all()
 
 
+@pytest.mark.slow
 def test_ratio_limits_cover():
     rng = np.random.default_rng(0)
     z = 1.959964
@@ -243,30 +246,33 @@ def test_calibration_refuses_nobody_and_bad_bins():
         calibration_by_group(full, n_bins=0)
 
 
+def paired(y, scores, group, rates, *, weight=None, n_resamples=400, random_state=0):
+    rows = read_rows(y, group, sample_weight=weight)
+    settings = EstimateSettings(n_resamples=n_resamples, random_state=random_state)
+    return RocConstraint(rates=rates).paired(PairedScores(rows, scores), settings)
+
+
 @pytest.mark.parametrize("weights", [None, "real"])
 def test_paired_roc_gaps_are_differences_of_roc_gaps(weights):
     y, score, group, weight = draw(5, n=120, n_groups=3, levels=5, weights=weights)
     other = -score + np.arange(len(y)) % 3
     rates = [0.1, 0.5]
-    found = iter(
-        paired_roc_gaps(
-            y == 1, score, other, group, list("abc"), rates, sample_weight=weight, n_resamples=20
-        )
-    )
+    found = iter(paired(y, (score, other), group, rates, weight=weight, n_resamples=20))
     one, two = (
         GroupedScores.from_arrays(y, s, sensitive_features=group, sample_weight=weight)
         for s in (score, other)
     )
     for on in ("negatives", "positives"):
         for i, j in one.pairs():
-            curves = [inter_group_curve(side, on, i, j) for side in (one, two)]
-            gaps = [curve.interpolate(rates) - rates for curve in curves]
+            constraint = RocConstraint(on=on, rates=rates)
+            gaps = [constraint.values(side, [(i, j)]) for side in (one, two)]
             for first, second in zip(*gaps, strict=True):
-                paired = next(found)
-                assert paired.difference.value == pytest.approx(first - second, abs=1e-9)
-                assert paired.total.value == pytest.approx(first + second, abs=1e-9)
+                both = next(found)
+                assert both.difference.value == pytest.approx(first - second, abs=1e-9)
+                assert both.total.value == pytest.approx(first + second, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_paired_roc_gap_intervals_cover():
     # Two scores of the same law, correlated: the true difference of their gaps is zero.
     rng = np.random.default_rng(1)
@@ -275,14 +281,13 @@ def test_paired_roc_gap_intervals_cover():
         y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
         latent = rng.normal(size=n) + y + 0.5 * group
         one, two = (latent + rng.normal(size=n) for _ in range(2))
-        for paired in paired_roc_gaps(
-            y == 1, one, two, group, ["a", "b"], (0.25, 0.5), n_resamples=200, random_state=run
-        ):
-            inside += paired.difference.low <= 0.0 <= paired.difference.high
+        for both in paired(y, (one, two), group, (0.25, 0.5), n_resamples=200, random_state=run):
+            inside += both.difference.low <= 0.0 <= both.difference.high
             total += 1
     assert 0.9 < inside / total <= 1.0
 
 
+@pytest.mark.slow
 def test_paired_roc_gap_intervals_cover_where_few_lie_beyond_the_cut():
     """Percentiles alone hold in 89 % of samples: draws repeat what one or two people do."""
     rng, rate, runs, held = np.random.default_rng(3), 0.05, 250, 0
@@ -292,16 +297,13 @@ def test_paired_roc_gap_intervals_cover_where_few_lie_beyond_the_cut():
         rank = rng.random(100)
         one = np.where(group == 1, rank**0.8, rank)
         two = np.where(rng.random(100) < 0.97, rank, rng.random(100))
-        for paired in paired_roc_gaps(y, one, two, group, "ab", [rate], random_state=run):
-            found = paired.difference
+        for both in paired(y, (one, two), group, [rate], random_state=run):
+            found = both.difference
             held += found.low <= truth <= found.high
-            assert "1 observation of the first group can be expected" in found.warnings[-1]
+            assert "1 observation can be expected" in found.warnings[-1]
     assert held / (2 * runs) > 0.94
 
 
 def test_paired_roc_gaps_need_every_cell():
     with pytest.raises(ValueError, match="no positives of b"):
-        paired_roc_gaps(
-            np.array([False, True, False]), np.zeros(3), np.zeros(3), np.array([0, 0, 1]),
-            ["a", "b"], [0.5],
-        )  # fmt: skip
+        paired([False, True, False], (np.zeros(3), np.zeros(3)), list("aab"), [0.5])

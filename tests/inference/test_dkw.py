@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from evenscore.distributions import Distribution
 from evenscore.inference.dkw import dkw_constant, dkw_size
+from evenscore.scores.distribution import Distribution
 
 
 def test_equal_weights_are_the_inequality_itself():

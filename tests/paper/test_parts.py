@@ -30,8 +30,8 @@ def parts(xs, work=square, **more):
 def test_what_is_finished_is_not_done_again(tmp_path):
     store = Store(tmp_path)
     seen = []
-    first = run(parts([1, 2]), store, done=lambda part: seen.append(part.name))
-    again = run(parts([1, 2, 3]), store, done=lambda part: seen.append(part.name))
+    first = run(parts([1, 2]), store, done=seen.append)
+    again = run(parts([1, 2, 3]), store, done=seen.append)
     assert CALLS == [1, 2, 3]
     assert [float(outcome["value"]) for outcome in again] == [1.0, 4.0, 9.0]
     np.testing.assert_array_equal(first[1]["many"], again[1]["many"])

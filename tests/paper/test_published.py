@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenscore.constraints import AucConstraint
+from evenscore.gaps import AucConstraint
 from evenscore.paper import published
 
 share = st.floats(0.01, 0.99)

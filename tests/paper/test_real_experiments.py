@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reference import auc, roc
 
 from evenscore.paper import real, real_data
+from evenscore.paper.plan import QUICK, Plan
 from evenscore.paper.published import DIMENSIONS, RATES
 from evenscore.paper.real import Selection
 
@@ -67,13 +70,8 @@ def test_the_validation_rows_select():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_criterion_is_the_penalised_auc_of_the_validation_rows():
-    part = next(
-        part
-        for key, part in real.grid_parts(
-            ["german"], strengths=(0.25,), l2s=(0.05, 0.5), n_iter=100
-        ).items()
-        if key[1] == "roc"
-    )
+    scale = replace(QUICK, strengths=(0.25,), l2s=(0.05, 0.5), iterations=100)
+    part = Plan(scale, ("german",)).grid["german", "roc", 0.25]
     found = part.work(**part.parameters)
     assert found["validation_gaps"].shape == (2, 4)
     np.testing.assert_allclose(

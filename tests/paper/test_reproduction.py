@@ -79,7 +79,7 @@ def test_it_goes_on_where_it_was_and_gives_the_same_bytes(quick, tmp_path):
     assert result.exit_code == 0
     assert files(folder) == before
     # One part is lost: it alone is done again, and gives the same numbers.
-    there, _ = real_data.available(QUICK.all_data)
+    there, _ = real_data.available(QUICK.data)
     part = Plan(QUICK, tuple(there)).parts("synthetic")[0]
     store = Store(folder / "parts")
     store.path(part).unlink()
@@ -88,7 +88,7 @@ def test_it_goes_on_where_it_was_and_gives_the_same_bytes(quick, tmp_path):
 
 
 def test_without_compas_everything_else_is_done(without_compas, monkeypatch, tmp_path):
-    scale = replace(QUICK, data=("german", "compas"), other_compas=True)
+    scale = replace(QUICK, data=("german", "compas", "compas_two_years"))
     monkeypatch.setattr(reproduction, "QUICK", scale)
     said = []
     found = reproduce("figures", tmp_path, quick=True, say=said.append)

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from reference import auc, roc
 
-from evenscore.datasets import RingsLaw, SquareLaw
 from evenscore.paper import synthetic
+from evenscore.paper.laws import RingsLaw, SquareLaw
 from evenscore.paper.synthetic import CURVES, RATES, Experiment, Runs
 from evenscore.scores import GroupedScores
 

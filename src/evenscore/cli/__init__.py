@@ -1,4 +1,4 @@
-"""The `evenscore` command; one file a sub-command."""
+"""The `evenscore` command; one file per sub-command."""
 
 import io
 import sys
@@ -26,8 +26,8 @@ for command in (audit, fit, repair, score, tradeoff, constraints, reproduce, dem
     app.command()(command)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"evenscore {__version__}")
         raise typer.Exit
 

@@ -1,69 +1,73 @@
 """`evenscore audit`: is a score fair between groups? A file in, a table and a report out."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
+from typer import Option
 
-from evenscore.cli import options
-from evenscore.cli.errors import one_sentence, say, sentences
-from evenscore.results.parts import SelectedIs
+from evenscore.cli.errors import command, say, say_written, sentences
+from evenscore.cli.options import (
+    Gaps,
+    Html,
+    Json,
+    Quiet,
+    Score,
+    Seed,
+    Source,
+    check_outputs,
+    numbers,
+)
+from evenscore.gaps.words import SelectedIs, Words
 
-if TYPE_CHECKING:
-    from evenscore.results import AuditResult
-    from evenscore.tables import ScoredRows
 
-__all__ = ["audit"]
-
-
-@one_sentence
+@command
 def audit(
-    table: options.Table,
-    label: options.Label,
-    score: options.Score,
-    group: options.Groups,
-    pos_label: options.PosLabel = None,
-    weight: options.Weight = None,
-    rates: Annotated[
-        str, typer.Option(help="Rates at which ROC gaps are estimated.")
-    ] = "0.125,0.25",
-    tolerance: Annotated[float, typer.Option(help="A gap up to this is called even.")] = 0.05,
+    source: Source,
+    score: Score,
+    gaps: Gaps,
+    rates: Annotated[str, Option(help="Rates of the default ROC gaps and cuts.")] = "0.125,0.25",
+    tolerance: Annotated[float, Option(help="The largest gap that counts as even.")] = 0.05,
     threshold: Annotated[
         list[float] | None,
-        typer.Option(
-            help="A cut to look at (who is above is selected); may be repeated.",
+        Option(
+            help="A cut to look at: scores above it are selected. May be repeated.",
             show_default="by --rates",
         ),
     ] = None,
-    confidence_level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    confidence_level: Annotated[float, Option(help="Confidence level of the intervals.")] = 0.95,
+    seed: Seed = 0,
+    positives: Annotated[
+        str, Option(help="What to call people with the positive label.")
+    ] = "positives",
+    negatives: Annotated[
+        str, Option(help="What to call people with the other label.")
+    ] = "negatives",
+    selected: Annotated[
+        str, Option(help="What happens to people above a cut, such as: granted a loan.")
+    ] = "selected",
     selected_is: Annotated[
         SelectedIs | None,
-        typer.Option(help="Is a high score good for a person (a loan) or bad (a prison term)?"),
+        Option(help="Whether a high score is good for a person (a loan) or bad (a prison term)."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Of the report.")] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write the report here.")] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the numbers here.")] = None,
+    title: Annotated[str | None, Option(help="Title of the report.")] = None,
+    html: Html = None,
+    json: Json = None,
     fail_on_gap: Annotated[
-        bool,
-        typer.Option(
-            "--fail-on-gap",
-            help="Exit with 1 if a gap, named or at --rates, lies beyond the tolerance.",
-        ),
+        bool, Option("--fail-on-gap", help="Exit with 1 if a gap lies beyond the tolerance.")
     ] = False,
-    drop_missing: options.DropMissing = False,
-    quiet: options.Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     r"""Audit a score: how well it ranks people, and how evenly between groups.
 
-    The file has one row a person: the score, the label (did they repay?) and
-    the groups. Exit codes: 0 done, 1 with --fail-on-gap when a gap lies beyond
-    the tolerance with its whole interval, corrected for the number of gaps
-    (by chance alone it is seldom, however many groups there are),
-    2 for input that cannot be audited.
+    The file has one row per person: the score, the label (did they repay?) and
+    the groups. By default every named AUC gap is audited, and the ROC gaps of
+    both classes at --rates; with --constraint or --roc-rates, those gaps alone.
+
+    Exit codes: 0 done; 1 with --fail-on-gap when a gap lies beyond the
+    tolerance with its whole interval, corrected for the number of gaps (the
+    correction keeps the risk of a false alarm below 5 %, whatever the number
+    of groups); 2 for input that cannot be audited.
 
     Examples:
       evenscore audit scores.csv --label repaid --pos-label yes \
@@ -72,43 +76,47 @@ def audit(
       evenscore audit scores.parquet --label y --score s \
         --group sex --group race --tolerance 0.1 --fail-on-gap --quiet
     """
-    from evenscore.tables import read_scores
+    from evenscore.auditing.audit import audit_scores
+    from evenscore.files.scored import read_scores
 
-    options.check_outputs(table, html, json)
-    at = options.numbers(rates, "--rates")
+    table = source.table
+    check_outputs(table, html, json)
+    at = numbers(rates, "--rates")
+    asked = gaps.constraints()
+    words = Words(
+        positives=positives, negatives=negatives, selected=selected, selected_is=selected_is
+    )
     errors = Console(stderr=True, quiet=quiet)
     with sentences(quiet=quiet):
-        with errors.status(f"Reading {table.name} …"):
-            rows = read_scores(
-                table,
-                label=label,
-                score=score,
-                groups=group,
-                weight=weight,
-                pos_label=pos_label,
-                drop_missing=drop_missing,
-                as_table=True,
-            )
+        people = source.read(read_scores, quiet=quiet, score=score, as_table=True)
         with errors.status("Auditing …"):
-            result = _audited(
-                rows,
-                rates=at,
+            result = audit_scores(
+                people.grouped(),
+                constraints=asked or None,
+                rates=at or (),
                 tolerance=tolerance,
                 confidence_level=confidence_level,
                 random_state=seed,
                 thresholds=threshold or None,
-                selected_is=selected_is,
-                title=title or f"{table.name}: {score} by {', '.join(group)}",
+                words=words,
+                title=title or f"{table.name}: {score} by {', '.join(source.group)}",
+                pos_label=people.pos_label,
+                zero_weights=people.rows.zero_weights,
+                notes=[people.remark] if people.remark else (),
             )
     if html is not None:
         with errors.status(f"Writing {html.name} …"):
             result.to_html(html)
     if json is not None:
         result.to_json(json)
-    _show(result, rows, [path for path in (html, json) if path is not None], quiet=quiet)
-    unchecked = sum(result.verdict(gap) == "undefined" for gap in result.all_gaps)
+    console = Console(quiet=quiet)
+    if people.remark:
+        console.print(f"{people.remark} What follows is about the others.\n", highlight=False)
+    console.print(result)
+    say_written(html, json, quiet=quiet)
+    unchecked = len(result.with_verdict("undefined"))
     if fail_on_gap and unchecked:
-        say(f"{unchecked} of {len(result.all_gaps)} gaps could not be checked, for lack of people.")
+        say(f"{unchecked} of {len(result.gaps)} gaps could not be checked, for lack of people.")
     if fail_on_gap and result.beyond:
         from evenscore.inference.estimate import percent
 
@@ -119,35 +127,3 @@ def audit(
             f"{worst.value:+.3f} ({worst.low:+.3f} to {worst.high:+.3f}) in {worst.title}."
         )
         raise typer.Exit(1)
-
-
-def _audited(rows: ScoredRows, **options: object) -> AuditResult:
-    from evenscore.audit import audit as audit_arrays
-    from evenscore.audit import audit_scores
-
-    people = rows.people
-    if people.weight is None:
-        return audit_scores(rows.grouped(), pos_label=people.pos_label, **options)  # type: ignore[arg-type]
-    # With weights the rows themselves are passed on: who weighs nothing is told of.
-    return audit_arrays(
-        people.texts(),
-        rows.score,
-        sensitive_features=people.columns(),
-        sample_weight=people.weight,
-        pos_label=people.pos_label,
-        group_order=people.crossed[1],
-        **options,  # type: ignore[arg-type]
-    )
-
-
-def _show(result: AuditResult, rows: ScoredRows, written: list[Path], *, quiet: bool) -> None:
-    console = Console(quiet=quiet)
-    if rows.people.dropped:
-        console.print(
-            f"{rows.people.dropped:,} of {rows.people.total:,} rows lack a value and were left "
-            "out: what follows is about the others.\n",
-            highlight=False,
-        )
-    console.print(result)
-    for path in written:
-        console.print(f"Written: {path}", markup=False, highlight=False, soft_wrap=True)

@@ -4,15 +4,15 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from evenscore.catalogue import CATALOGUE
+from evenscore.gaps.catalogue import CATALOGUE
 
 
 def constraints() -> None:
-    """List the AUC fairness constraints by name: what each compares, and where it is from."""
+    """List the AUC fairness constraints by name: what each compares, and where it comes from."""
     console = Console()
     console.print(
         "AUC fairness constraints: H are the scores of the negatives, G of the positives; 0 and 1 "
-        "are two groups. The gap is zero when the statement is as often true of every group.\n"
+        "are two groups. The gap is zero when the statement is equally often true of every group.\n"
     )
     for notion in CATALOGUE.values():
         console.print(Text(notion.name, style="bold"))

@@ -1,34 +1,28 @@
 """`evenscore demo`: an unfair score on embedded data, its audit, and the fair score beside it."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.console import Console
 from rich.text import Text
+from typer import Option
 
-from evenscore.cli import options
-from evenscore.cli.errors import one_sentence
+from evenscore.cli.errors import command
+from evenscore.cli.options import Quiet
 
 if TYPE_CHECKING:
-    from evenscore.results import AuditResult
-
-__all__ = ["demo"]
+    from evenscore.auditing import AuditResult
 
 RATES = (1 / 8, 1 / 4)
 TOLERANCE = 0.05
 _SENTENCES = 5  # findings told; the rest are in the report
 
 
-@one_sentence
+@command
 def demo(
-    html: Annotated[Path, typer.Option("--html", help="Where the report is written.")] = Path(
-        "report.html"
-    ),
-    quiet: options.Quiet = False,
+    html: Annotated[Path, Option(help="Write the report to this file.")] = Path("report.html"),
+    quiet: Quiet = False,
 ) -> None:
     """Audit an unfair score of income, learn a fair one, compare them on people neither has seen.
 
@@ -37,27 +31,27 @@ def demo(
     Example: evenscore demo --html story.html
     """
     # Imported here: they are slow to import, and no other command needs all of them.
-    from evenscore.audit import audit
-    from evenscore.constraints import RocConstraint
+    from evenscore.auditing.audit import audit
     from evenscore.datasets import load_adult
-    from evenscore.files import target_file, write_atomically
-    from evenscore.report import render_comparison
-    from evenscore.scorers import BoostedScorer
-    from evenscore.terminal import render_comparison as side_by_side
+    from evenscore.files.atomic import target_file, write_atomically
+    from evenscore.gaps import RocConstraint
+    from evenscore.gaps.words import Words
+    from evenscore.learning.boosted import BoostedScorer
+    from evenscore.showing.report import render_comparison
 
     target_file(html)  # refused before a minute is spent
     console = Console(width=min(Console().width, 110), highlight=False, quiet=quiet)
     data = load_adult()
     X, y, groups = data.X[data.train], data.y[data.train], data.groups[data.train]
 
-    def audited(scorer: BoostedScorer, title: str) -> AuditResult:
+    def audited(scorer: BoostedScorer, title: str) -> "AuditResult":
         return audit(
             data.y[data.test],
             scorer.decision_function(data.X[data.test]),
             sensitive_features=data.groups[data.test],
             rates=RATES,
             tolerance=TOLERANCE,
-            selected_is="good",
+            words=Words(selected_is="good"),
             title=title,
         )
 
@@ -85,7 +79,7 @@ def demo(
     _tell(console, mended)
     comparison = mended.compare(ordinary)
     console.print("\n[bold]3. Side by side,[/bold] on the same people:\n")
-    console.print(side_by_side(comparison))
+    console.print(comparison)
     title = "Who earns more than $50,000? An ordinary and a fair score"
     path = write_atomically(html, render_comparison(ordinary, mended, comparison, title))
     console.print(
@@ -93,9 +87,9 @@ def demo(
     )
 
 
-def _tell(console: Console, result: AuditResult) -> None:
+def _tell(console: Console, result: "AuditResult") -> None:
     """The first findings, in words."""
-    from evenscore.terminal import tell
+    from evenscore.showing.terminal import tell
 
     for sentence in tell(result.findings[:_SENTENCES]):
         console.print(Text.assemble("  ", sentence))

@@ -1,66 +1,74 @@
 """Bad input is answered in one sentence, with exit code 2; warnings in one sentence each."""
 
-from __future__ import annotations
-
+import inspect
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import is_dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
 
-if TYPE_CHECKING:
-    from evenscore.tables import People
 
-__all__ = ["one_sentence", "say", "say_dropped", "sentences"]
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def say(sentence: str) -> None:
-    """Write to standard error, exactly and in one line."""
-    Console(stderr=True).print(
-        " ".join(sentence.split()), markup=False, highlight=False, soft_wrap=True
-    )
+def say(sentence: str, *, quiet: bool = False) -> None:
+    """Write to standard error, exactly and in one line; nothing where there is nothing to say."""
+    if text := " ".join(sentence.split()):
+        console = Console(stderr=True, quiet=quiet)
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def say_dropped(people: People, *, quiet: bool) -> None:
-    """Say how many rows lacked a value, if any did."""
-    if people.dropped and not quiet:
-        say(f"{people.dropped:,} of {people.total:,} rows lack a value and were left out.")
+def say_written(*paths: Path | None, quiet: bool, more: str = "") -> None:
+    """Say on standard output which files were written, and `more` about them."""
+    for path in filter(None, paths):
+        text = f"Written: {path}{more}"
+        Console(quiet=quiet).print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def one_sentence(command: Command) -> Command:
-    """A command that ends with exit code 2 and a sentence where its input is at fault."""
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """A command for typer, which ends with exit code 2 and a sentence where its input is at fault.
 
-    @wraps(command)
-    def run(*arguments: Any, **options: Any) -> Any:
+    Options that belong together are one dataclass of the function: typer sees its fields.
+    """
+    parameters = inspect.signature(function).parameters
+    fields = {
+        name: inspect.signature(parameters[name].annotation).parameters
+        for name in parameters
+        if is_dataclass(parameters[name].annotation)
+    }
+
+    @wraps(function)
+    def run(**options: Any) -> None:
         try:
-            return command(*arguments, **options)
-        except (ValueError, ImportError) as error:
-            say(str(error))
-            raise typer.Exit(2) from error
+            for name in fields:
+                part = {field: options.pop(field) for field in fields[name]}
+                options[name] = parameters[name].annotation(**part)
+            return function(**options)
         except BrokenPipeError:  # whoever read our output has left: click ends quietly
             raise
+        except (ValueError, ImportError) as error:
+            sentence = str(error)
         except OSError as error:
-            say(_of_system(error))
-            raise typer.Exit(2) from error
-        except MemoryError as error:
-            say("There is not enough memory for this file.")
-            raise typer.Exit(2) from error
+            named = error.filename is not None and error.strerror
+            sentence = f"{error.filename}: {error.strerror}." if named else f"{error}."
+        except MemoryError:
+            sentence = "There is not enough memory for this file."
         except KeyboardInterrupt:
             say("Interrupted.")
             raise typer.Exit(130) from None
+        say(sentence)
+        raise typer.Exit(2)
 
-    return run  # type: ignore[return-value]
-
-
-def _of_system(error: OSError) -> str:
-    if error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}."
-    return f"{error}."
+    flat = [
+        one
+        for name, parameter in parameters.items()
+        for one in (fields[name].values() if name in fields else [parameter])
+    ]
+    required_first = sorted(flat, key=lambda one: one.default is not one.empty)
+    run.__signature__ = inspect.Signature(required_first)  # type: ignore[attr-defined]
+    return run
 
 
 @contextmanager
@@ -69,7 +77,6 @@ def sentences(*, quiet: bool = False) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    if not quiet:
-        told = [str(one.message) for one in caught if issubclass(one.category, UserWarning)]
-        for sentence in dict.fromkeys(told):
-            say(f"Note: {sentence}")
+    texts = [str(one.message) for one in caught if issubclass(one.category, UserWarning)]
+    for sentence in dict.fromkeys(texts):
+        say(f"Note: {sentence}", quiet=quiet)

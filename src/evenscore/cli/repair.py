@@ -1,50 +1,38 @@
-"""`evenscore repair`: one increasing map a group that makes a given score fair."""
-
-from __future__ import annotations
+"""`evenscore repair`: one increasing map per group that makes a given score fair."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.console import Console
-from rich.table import Table as RichTable
-from rich.text import Text
+from rich.table import Table
+from typer import Option
 
-from evenscore.cli import options
-from evenscore.cli.errors import one_sentence, say_dropped, sentences
+from evenscore.cli.errors import command, say, say_written, sentences
+from evenscore.cli.options import Gaps, Quiet, Score, Source, check_outputs
 
 if TYPE_CHECKING:
     from evenscore.inference.estimate import Estimate
-    from evenscore.repairs import Repair
-
-__all__ = ["SCORE_COLUMN", "repair"]
+    from evenscore.repairing import Repair
 
 SCORE_COLUMN = "score_column"
 """Where the file of maps says which column they were made for."""
 
 
-@one_sentence
+@command
 def repair(
-    table: options.Table,
-    label: options.Label,
-    score: options.Score,
-    group: options.Groups,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The maps, a .json file.")],
-    constraint: options.Constraints = None,
-    roc_rates: options.RocRates = None,
+    source: Source,
+    score: Score,
+    output: Annotated[Path, Option("--output", "-o", help="The maps to write, a .json file.")],
+    gaps: Gaps,
     tolerance: Annotated[
         float | None,
-        typer.Option(help="The gap that may be left.", show_default="as little as can be"),
+        Option(help="The largest gap that may be left.", show_default="as little as can be"),
     ] = None,
-    pos_label: options.PosLabel = None,
-    weight: options.Weight = None,
-    soften: Annotated[float, typer.Option(help="Trust labels of small cells less.")] = 0.0,
-    drop_missing: options.DropMissing = False,
-    quiet: options.Quiet = False,
+    soften: Annotated[float, Option(help="How much less to trust labels of small cells.")] = 0.0,
+    quiet: Quiet = False,
 ) -> None:
-    r"""Find one increasing map a group after which a given score is fair.
+    r"""Make an existing score fair with one increasing function (a map) per group.
 
     By default both ROC gaps are closed at the rates 0.125 and 0.25. The maps
     are applied by `evenscore score`. They treat people of different groups
@@ -57,71 +45,56 @@ def repair(
 
       evenscore score maps.json new.csv -o repaired.csv
     """
-    from evenscore.files import write_atomically
+    from evenscore.files.atomic import write_atomically
+    from evenscore.files.scored import read_scores
     from evenscore.inference.aucs import auc_estimates
-    from evenscore.repairs import repair as repair_arrays
-    from evenscore.tables import read_scores
+    from evenscore.repairing import repair as repair_arrays
 
-    options.check_outputs(table, output)
-    asked = options.asked_constraints(constraint, roc_rates)
-    errors = Console(stderr=True, quiet=quiet)
+    check_outputs(source.table, output)
+    asked = gaps.constraints()
     more: dict[str, Any] = {"constraints": asked} if asked else {}
     with sentences(quiet=quiet):
-        with errors.status(f"Reading {table.name} …"):
-            rows = read_scores(
-                table, label=label, score=score, groups=group, weight=weight, pos_label=pos_label,
-                drop_missing=drop_missing,
-            )  # fmt: skip
-        people = rows.people
-        say_dropped(people, quiet=quiet)
-        with errors.status("Finding the maps …"):
-            found = repair_arrays(
-                people.positive,
+        people = source.read(read_scores, quiet=quiet, score=score)
+        say(people.remark, quiet=quiet)
+        rows, columns = people.rows, people.columns()
+        with Console(stderr=True, quiet=quiet).status("Finding the maps …"):
+            result = repair_arrays(
+                rows.positive,
                 rows.score,
-                sensitive_features=people.columns(),
-                sample_weight=people.weight,
-                group_order=people.crossed[1],
+                sensitive_features=columns,
+                sample_weight=rows.weight,
+                group_order=rows.groups,
                 tolerance=tolerance,
                 soften=soften,
                 **more,
             )
-            repaired = found.transform(rows.score, sensitive_features=people.columns())
-            sides = (rows, replace(rows, score=repaired))
-            tables = [side.grouped() for side in sides]
-            aucs = [auc_estimates(scores)[0] for scores in tables]
-    content = {**found.to_dict(), SCORE_COLUMN: score}
+            repaired = result.transform(rows.score, sensitive_features=columns)
+            aucs = [auc_estimates(rows.grouped(some))[0] for some in (None, repaired)]
+    content = {**result.to_dict(), SCORE_COLUMN: score}
     write_atomically(output, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
     console = Console(quiet=quiet)
-    console.print(_table(found, aucs))
+    console.print(_table(result, aucs))
     console.print(
         "The maps were made from these people: on others, expect somewhat larger gaps.",
         highlight=False,
     )
-    if tables[0].has_ties:
-        console.print(
-            "Scores are tied: gaps are by the definition here, and an audit, which splits ties, "
-            "shows others.",
-            highlight=False,
-        )
-    console.print(f"Written: {output}", markup=False, highlight=False, soft_wrap=True)
+    say_written(output, quiet=quiet)
 
 
-def _table(found: Repair, aucs: list[Estimate]) -> RichTable:
-    from evenscore.results.numbers import interval, plain, reasons, signed
-    from evenscore.terminal import add_notes
+def _table(result: "Repair", aucs: list["Estimate"]) -> Table:
+    from evenscore.showing.numbers import interval, plain, reasons, signed
+    from evenscore.showing.terminal import new_table
 
-    table = RichTable(title="Before and after: an even gap is zero", title_justify="left")
-    for k, name in enumerate(("", "before", "95% interval", "after", "95% interval")):
-        table.add_column(name, justify="left" if k == 0 else "right")
-    pairs = [(plain(auc.value), interval(auc.low, auc.high)) for auc in aucs]
-    table.add_row("AUC", *(told for pair in pairs for told in pair))
-    gaps = found.gaps or {}
-    for before, after in zip(gaps["before"], gaps["after"], strict=True):
+    before, after = result.gaps["before"], result.gaps["after"]
+    title = "Before and after: an even gap is zero"
+    columns = ("", "before", "95% interval", "after", "95% interval")
+    cells = [text for auc in aucs for text in (plain(auc.value), interval(auc.low, auc.high))]
+    rows = [("AUC", *cells)]
+    for pair in zip(before, after, strict=True):
         cells = [
-            told
-            for gap in (before, after)
-            for told in (signed(gap.value), interval(gap.low, gap.high, "signed"))
+            text
+            for gap in pair
+            for text in (signed(gap.value), interval(gap.low, gap.high, "signed"))
         ]
-        table.add_row(Text(before.title), *cells)
-    add_notes(table, [*found.conflicts, *reasons([*gaps["before"], *gaps["after"]])])
-    return table
+        rows.append((pair[0].title, *cells))
+    return new_table(title, columns, rows, [*result.conflicts, *reasons([*before, *after])])

@@ -1,190 +1,157 @@
 """`evenscore score`: a model, or the maps of a repair, applied to the rows of a file."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import typer
-from numpy.typing import NDArray
 from rich.console import Console
+from typer import Argument, Option
 
-from evenscore.cli.errors import one_sentence, say, sentences
-from evenscore.cli.options import Column, Quiet, check_outputs
+from evenscore.cli.errors import command, say, say_written, sentences
+from evenscore.cli.options import Quiet, Table, check_outputs
 from evenscore.cli.repair import SCORE_COLUMN
-from evenscore.models import TableModel, load_model
-from evenscore.repairs import Repair
-from evenscore.tables import TableFile
+from evenscore.files.features import read_features
+from evenscore.files.models import load_model
+from evenscore.files.opening import TableFile, open_table
+from evenscore.files.scored import read_grouped
+from evenscore.files.writing import check_target, write_beside
+from evenscore.repairing import Repair
+from evenscore.repairing.maps import apply_by_group
+from evenscore.scores.arrays import Floats
 
-__all__ = ["score"]
 
-Floats = NDArray[np.float64]
+@dataclass(frozen=True)
+class MapOptions:
+    """What the maps of a repair are applied to."""
 
-
-@one_sentence
-def score(
-    model: Annotated[
-        Path, typer.Argument(help="A model of `fit` or the maps of `repair`.", metavar="MODEL")
-    ],
-    table: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", metavar="FILE")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file to write, .csv or .parquet.")
-    ],
-    column: Column = None,
     score: Annotated[
-        str | None,
-        typer.Option("--score", help="The column of scores, for maps.", show_default="as repaired"),
-    ] = None,
+        str | None, Option(help="The column of scores, for maps.", show_default="as repaired")
+    ] = None
     group: Annotated[
         list[str] | None,
-        typer.Option(
-            "--group", help="The columns of groups, for maps.", show_default="as repaired"
-        ),
-    ] = None,
+        Option(help="The columns of groups, for maps.", show_default="as repaired"),
+    ] = None
     unseen: Annotated[
         str | None,
-        typer.Option(
-            "--unseen",
-            help="For maps: error or pooled (leave as they are) for groups without a map.",
+        Option(
+            help="What to do with groups that have no map: error, or unchanged (keep the score).",
             show_default="as repaired",
         ),
+    ] = None
+
+
+@command
+def score(
+    model: Annotated[
+        Path, Argument(help="A model from `fit` or the maps from `repair`.", metavar="MODEL")
+    ],
+    table: Table,
+    output: Annotated[Path, Option("--output", "-o", help="The file to write, .csv or .parquet.")],
+    maps: MapOptions,
+    column: Annotated[
+        str | None,
+        Option(help="Name of the new column.", show_default="score or repaired_score"),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Score the rows of a file by a model, or repair their scores by maps.
+    """Score the rows of a file with a model, or repair their scores with maps.
 
-    All columns are written, the rows in their order, and the score beside
-    them: `score` by a model, `repaired_score` by maps, unless --column names
-    it otherwise. A model is read without running anything in it.
+    All columns and rows are written in their order, with one more column: the
+    `score` of a model or the `repaired_score` of maps, unless --column names it
+    otherwise. A model is read without running any code in it.
 
     Examples:
       evenscore score model.skops new.csv -o scored.csv
 
       evenscore score maps.json new.parquet -o new.csv --column fair_score
     """
-    from evenscore.tables import check_target, open_table, write_beside
-
     check_outputs(table, output)
     check_outputs(model, output)
     with (
         sentences(quiet=quiet),
         Console(stderr=True, quiet=quiet).status(f"Scoring {table.name} …"),
     ):
-        rule = _rule(model, score=score, group=group or [], unseen=unseen)
+        rule = _rule(model, maps)
         name = column or rule.column
         with open_table(table, wanted=rule.wanted) as opened:
             check_target(opened, output, name)
             values, notes = rule.apply(opened)
         with open_table(table, wanted=rule.wanted) as opened:
             write_beside(opened, values, output, column=name)
-    if not quiet:
-        for note in notes:
-            say(f"Note: {note}")
-    Console(quiet=quiet).print(
-        f"Written: {output}, {len(values):,} rows with a column {name!r}.",
-        markup=False, highlight=False, soft_wrap=True,
-    )  # fmt: skip
+    for note in notes:
+        say(f"Note: {note}", quiet=quiet)
+    say_written(output, quiet=quiet, more=f", {len(values):,} rows with a column {name!r}.")
 
 
-class _Rule(Protocol):
-    """How rows are scored: `column` is what the score is called, `wanted` what it needs."""
+class _Rule(NamedTuple):
+    """How rows are scored: what the score is called, the columns it needs, scores and notes."""
 
-    @property
-    def column(self) -> str: ...
-    @property
-    def wanted(self) -> list[str]: ...
-    def apply(self, table: TableFile) -> tuple[Floats, list[str]]: ...
+    column: str
+    wanted: list[str]
+    apply: Callable[[TableFile], tuple[Floats, list[str]]]
 
 
-def _rule(path: Path, *, score: str | None, group: list[str], unseen: str | None) -> _Rule:
-    """A model if the file is an archive, maps if it is JSON."""
+def _rule(path: Path, maps: MapOptions) -> _Rule:
+    """By a model if the file is an archive, by maps if it is JSON."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         raise ValueError(f"There is no file {path}.") from None
     if content[:2] == b"PK":
-        for told, given in (("score", score), ("group", group), ("unseen", unseen)):
-            if given:
-                raise ValueError(f"--{told} is for maps of a repair, and {path.name} is a model.")
-        return _Model(load_model(path))
+        for name, value in vars(maps).items():
+            if value:
+                raise ValueError(f"--{name} is for maps of a repair, and {path.name} is a model.")
+        return _by_model(path)
     try:
-        found = json.loads(content)
+        stored = json.loads(content)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path.name} is neither a model of `fit` nor the maps of `repair`.")
-    try:
-        repair = Repair.from_dict(found)
-    except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from None
-    scored = score or found.get(SCORE_COLUMN)
-    if not isinstance(scored, str):
-        raise ValueError(f"{path.name} does not say which column to repair: name it with --score.")
-    names = group or list(repair.columns or ())
-    known_by = len(_texts(repair.groups[0]))
-    if len(names) != known_by:
-        raise ValueError(
-            f"{path.name} knows groups by {known_by} columns, not by {len(names)}: name them with "
-            "--group, in the order of the repair."
-        )
-    return _Maps(repair if unseen is None else _with_unseen(repair, unseen), scored, names)
+        stored = None
+    if not isinstance(stored, dict):
+        raise ValueError(f"{path.name} is neither a model from `fit` nor the maps from `repair`.")
+    return _by_maps(path.name, stored, maps)
 
 
-def _with_unseen(repair: Repair, unseen: str) -> Repair:
-    if unseen not in ("error", "pooled"):
-        raise ValueError(f"--unseen must be error or pooled, not {unseen!r}.")
-    return replace(repair, unseen="pooled" if unseen == "pooled" else "error")
+def _by_model(path: Path) -> _Rule:
+    model = load_model(path)
 
-
-@dataclass(frozen=True)
-class _Model:
-    model: TableModel
-    column: str = "score"
-
-    @property
-    def wanted(self) -> list[str]:
-        return [feature.name for feature in self.model.features]
-
-    def apply(self, table: TableFile) -> tuple[Floats, list[str]]:
-        from evenscore.tables import read_features
-
-        model = self.model
+    def apply(table: TableFile) -> tuple[Floats, list[str]]:
         X, notes = read_features(table, model.features, allow_missing=model.allows_missing)
         return model.score(X), notes
 
+    return _Rule("score", [feature.name for feature in model.features], apply)
 
-@dataclass(frozen=True)
-class _Maps:
-    repair: Repair
-    score: str
-    groups: list[str]
-    column: str = "repaired_score"
 
-    @property
-    def wanted(self) -> list[str]:
-        return [self.score, *self.groups]
-
-    def apply(self, table: TableFile) -> tuple[Floats, list[str]]:
-        from evenscore.repairs.maps import apply_by_group
-        from evenscore.tables import read_grouped
-
-        repair = self.repair
-        rows = read_grouped(
-            table,
-            score=self.score,
-            groups=self.groups,
-            known=[_texts(group) for group in repair.groups],
-            refuse_unknown=repair.unseen == "error",
+def _by_maps(file: str, stored: dict[str, Any], maps: MapOptions) -> _Rule:
+    try:
+        repair = Repair.from_dict(stored)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+    score = maps.score or stored.get(SCORE_COLUMN)
+    if not isinstance(score, str):
+        raise ValueError(f"{file} does not say which column to repair: name it with --score.")
+    names = maps.group or list(repair.columns or ())
+    known = [_texts(group) for group in repair.groups]
+    if len(names) != len(known[0]):
+        raise ValueError(
+            f"{file} knows groups by {len(known[0])} columns, not by {len(names)}: name them with "
+            "--group, in the order of the repair."
         )
-        unmapped = int(np.sum(rows.position < 0))
-        notes = []
-        if unmapped:
-            notes = [f"{unmapped:,} rows are of groups without a map: their scores are as before."]
-        return apply_by_group(rows.score, rows.position, repair.maps), notes
+    unseen = maps.unseen or repair.unseen
+    if unseen not in ("error", "unchanged"):
+        raise ValueError(f"--unseen must be error or unchanged, not {unseen!r}.")
+
+    def apply(table: TableFile) -> tuple[Floats, list[str]]:
+        scores, positions = read_grouped(
+            table, score=score, groups=names, known=known, refuse_unknown=unseen == "error"
+        )
+        n = int(np.sum(positions < 0))
+        notes = [f"{n:,} rows are of groups without a map: their scores are as before."]
+        return apply_by_group(scores, positions, repair.maps), notes if n else []
+
+    return _Rule("repaired_score", [score, *names], apply)
 
 
 def _texts(group: Hashable) -> tuple[str, ...]:

@@ -1,26 +1,12 @@
-"""Data to try things on: the paper's four real data sets, and laws whose truth is known exactly."""
+"""Data to try things on: real data sets, and samples of laws that are known exactly."""
 
 from evenscore.datasets.dataset import Dataset
-from evenscore.datasets.planar import SquareLaw
 from evenscore.datasets.real import load_adult, load_bank, load_compas, load_german
-from evenscore.datasets.rings import RingsLaw
-from evenscore.datasets.synthetic import (
-    SyntheticSample,
-    credit_law,
-    make_credit,
-    make_rings,
-    make_square,
-)
-from evenscore.datasets.tabulated import DiscreteLaw, PiecewiseLinearLaw
+from evenscore.datasets.synthetic import SyntheticSample, make_credit, make_rings, make_square
 
 __all__ = [
     "Dataset",
-    "DiscreteLaw",
-    "PiecewiseLinearLaw",
-    "RingsLaw",
-    "SquareLaw",
     "SyntheticSample",
-    "credit_law",
     "load_adult",
     "load_bank",
     "load_compas",

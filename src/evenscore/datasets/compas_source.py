@@ -5,8 +5,6 @@ Those columns are dropped as the text is split into fields: no table has them, a
 a download that is kept for the next call does not have them either.
 """
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import hashlib
@@ -17,7 +15,7 @@ import urllib.request
 from pathlib import Path
 
 from evenscore.datasets.tables import Table, split_rows, to_columns
-from evenscore.files import write_atomically
+from evenscore.files.atomic import write_atomically
 
 ORIGIN = "https://raw.githubusercontent.com/propublica/compas-analysis/master/"
 
@@ -42,22 +40,22 @@ def read_compas(file_name: str, path: str | os.PathLike[str] | None) -> tuple[Ta
     Looked for in this order: ``path``, the environment variable ``EVENSCORE_DATA``, the cache
     folder, the public origin.
     """
-    found = _find(file_name, path)
-    if found is None:
-        cached = _cache_folder() / file_name
-        if not cached.is_file():
-            text = without_personal_columns(_download(file_name), file_name)
-            # A home that cannot be written to is no reason to refuse the data.
-            with contextlib.suppress(OSError):
-                write_atomically(cached, text)
-            return _parse(text, file_name), file_name
-        found = cached
+    place = _find(file_name, path)
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cached = caches / "evenscore" / file_name
+    if place is None and not cached.is_file():
+        text = without_personal_columns(_download(file_name), file_name)
+        # A home that cannot be written to is no reason to refuse the data.
+        with contextlib.suppress(OSError):
+            write_atomically(cached, text)
+        return _parse(text, file_name), file_name
+    place = place or cached
     try:
         # Bytes, because reading as text would alter the line ends inside quoted fields.
-        text = found.read_bytes().decode("utf-8-sig")
+        text = place.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{found} is not UTF-8 text.") from error
-    return _parse(text, str(found)), str(found)
+        raise ValueError(f"{place} is not UTF-8 text.") from error
+    return _parse(text, str(place)), str(place)
 
 
 def without_personal_columns(text: str, source: str) -> str:
@@ -75,25 +73,18 @@ def _parse(text: str, source: str) -> Table:
 
 
 def _find(file_name: str, path: str | os.PathLike[str] | None) -> Path | None:
-    if path is not None:
-        found = _look_in(Path(path), file_name)
-        if found is None:
-            raise FileNotFoundError(
-                f"There is no {file_name} at {os.fspath(path)}: give the file itself or a folder "
-                f"that holds {file_name} or compas/{file_name}."
-            )
-        return found
-    folder = os.environ.get("EVENSCORE_DATA")
-    return _look_in(Path(folder), file_name) if folder else None
-
-
-def _look_in(place: Path, file_name: str) -> Path | None:
+    folder = path if path is not None else os.environ.get("EVENSCORE_DATA") or None
+    if folder is None:
+        return None
+    place = Path(folder)
     candidates = (place, place / file_name, place / "compas" / file_name)
-    return next((candidate for candidate in candidates if candidate.is_file()), None)
-
-
-def _cache_folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenscore"
+    found = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if found is None and path is not None:
+        raise FileNotFoundError(
+            f"There is no {file_name} at {os.fspath(path)}: give the file itself or a folder "
+            f"that holds {file_name} or compas/{file_name}."
+        )
+    return found
 
 
 def _download(file_name: str) -> str:

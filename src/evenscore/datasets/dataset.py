@@ -1,7 +1,5 @@
 """The container every real data set comes in, and its stratified random split."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec

@@ -5,13 +5,11 @@ as they are. Nothing is standardised here: a scale has to be learned from the tr
 it belongs to the scorers.
 """
 
-from __future__ import annotations
-
 import lzma
 import os
-from collections.abc import Iterable, Sequence
+import tomllib
 from importlib import resources
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,55 +20,8 @@ from evenscore.datasets.tables import Table, feature_matrix, split_rows, to_colu
 
 CompasVersion = Literal["paper", "two-years", "two-years-all"]
 
-_GERMAN_COLUMNS = (
-    "checking_account",
-    "duration",
-    "credit_history",
-    "purpose",
-    "credit_amount",
-    "savings",
-    "employed_since",
-    "installment_rate",
-    "status_and_sex",
-    "other_debtors",
-    "residence_since",
-    "property",
-    "age",
-    "other_plans",
-    "housing",
-    "existing_credits",
-    "job",
-    "people_liable",
-    "telephone",
-    "foreign_worker",
-    "risk",
-)
-
-_ADULT_COLUMNS = (
-    "age",
-    "workclass",
-    "fnlwgt",
-    "education",
-    "education-num",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "capital-gain",
-    "capital-loss",
-    "hours-per-week",
-    "native-country",
-    "income",
-)
-
-_LICENCE = "licence CC BY 4.0."
-
-_COMPAS_DESCRIPTION = (
-    "COMPAS: defendants of Broward County, Florida, with their COMPAS decile scores. ProPublica, "
-    'data of "Machine Bias" (2016), public repository compas-analysis; no licence is stated '
-    "there, so the file is never bundled. Names, dates of birth and case numbers are dropped."
-)
+_FILES = resources.files("evenscore.datasets")
+_SOURCES = tomllib.loads((_FILES / "sources.toml").read_text("utf-8"))
 
 
 def load_german() -> Dataset:
@@ -84,19 +35,15 @@ def load_german() -> Dataset:
     ((1000, 61), 700, 300)
     """
     rows = split_rows(_bundled("german.data"), "german.data", delimiter=" ")
-    table = to_columns(_GERMAN_COLUMNS, rows, "german.data")
+    table = to_columns(_SOURCES["german"]["columns"], rows, "german.data")
     return _dataset(
         "german",
         table,
-        _without(table, "risk"),
+        {name: table[name] for name in table if name != "risk"},
         y=table["risk"] == 1,
         in_group_1=np.isin(table["status_and_sex"], ("A91", "A93", "A94")),
         group_order=("female", "male"),
         n_test=300,
-        description=(
-            "Statlog (German Credit Data): applicants for a credit, judged good or bad risks. "
-            "H. Hofmann, UCI Machine Learning Repository, doi:10.24432/C5NC77, " + _LICENCE
-        ),
     )
 
 
@@ -116,21 +63,16 @@ def load_adult() -> Dataset:
         split_rows(_bundled(name).removeprefix("|1x3 Cross validator\n"), name, skip_spaces=True)
         for name in ("adult.data", "adult.test")
     )
-    table = to_columns(_ADULT_COLUMNS, train + test, "adult.data and adult.test")
+    table = to_columns(_SOURCES["adult"]["columns"], train + test, "adult.data and adult.test")
     table["income"] = np.strings.rstrip(table["income"], ".")
     return _dataset(
         "adult",
         table,
-        _without(table, "fnlwgt", "income"),
+        {name: table[name] for name in table if name not in ("fnlwgt", "income")},
         y=table["income"] == ">50K",
         in_group_1=table["sex"] == "Male",
         group_order=("female", "male"),
         given_split=(np.arange(len(train)), np.arange(len(train), len(train) + len(test))),
-        description=(
-            "Adult: people of the 1994 US census, with an income above 50 000 dollars or not. "
-            "B. Becker and R. Kohavi, UCI Machine Learning Repository, doi:10.24432/C5XW20, "
-            + _LICENCE
-        ),
     )
 
 
@@ -151,16 +93,10 @@ def load_bank() -> Dataset:
     return _dataset(
         "bank",
         table,
-        _without(table, "marital", "y"),
+        {name: table[name] for name in table if name not in ("marital", "y")},
         y=table["y"] == "yes",
         in_group_1=(table["age"] >= 25) & (table["age"] <= 60),
         group_order=("other", "working age"),
-        n_test=_one_fifth(len(rows)),
-        description=(
-            "Bank Marketing: calls of a Portuguese bank to sell a term deposit, 2008 to 2010. "
-            "S. Moro, P. Rita and P. Cortez, UCI Machine Learning Repository, "
-            "doi:10.24432/C5K306, " + _LICENCE
-        ),
     )
 
 
@@ -192,12 +128,10 @@ def load_compas(
     >>> data.raw["decile_score"].shape, data.group_order  # doctest: +SKIP
     ((6150,), ('Caucasian', 'African-American'))
     """
-    if version == "paper":
-        return _compas_paper(path)
-    if version in get_args(CompasVersion):
-        return _compas_two_years(path, version)
-    known = ", ".join(get_args(CompasVersion))
-    raise ValueError(f"version must be one of {known}, not {version!r}.")
+    known = get_args(CompasVersion)
+    if version not in known:
+        raise ValueError(f"version must be one of {', '.join(known)}, not {version!r}.")
+    return _compas_paper(path) if version == "paper" else _compas_two_years(path, version)
 
 
 def _compas_paper(path: str | os.PathLike[str] | None) -> Dataset:
@@ -210,47 +144,38 @@ def _compas_paper(path: str | os.PathLike[str] | None) -> Dataset:
         )
     numbers = ("age", "juv_fel_count", "juv_misd_count", "priors_count")
     scores = ("decile_score", "v_decile_score")
-    _require_text(table, ("race", "c_charge_degree", "c_jail_in", "c_jail_out"), source)
-    _require_numbers(table, (*numbers, *scores, "days_b_screening_arrest", "is_recid"), source)
-    table = _rows(table, _near_arrest(table) & (table["is_recid"] >= 0), source)
-    _require_labels(table, "is_recid", source)
+    _require(table, source, "text", "race", "c_charge_degree", "c_jail_in", "c_jail_out")
+    _require(table, source, "numbers", *numbers, *scores, "days_b_screening_arrest", "is_recid")
+    table = _rows(table, _near_arrest(table), "is_recid", source)
     columns = {name: table[name] for name in (*numbers, *scores)}
     columns["decile_score (repeated)"] = table["decile_score"]
     columns["days_in_jail"] = _days_in_jail(table, source)
     columns |= {name: table[name] for name in ("c_charge_degree", "race")}
-    return _dataset(
-        "compas",
-        table,
-        columns,
-        y=table["is_recid"] == 1,
-        in_group_1=table["race"] == "African-American",
-        group_order=("other", "African-American"),
-        n_test=_one_fifth(len(table["race"])),
-        description=_COMPAS_DESCRIPTION,
-    )
+    return _compas("compas", table, columns, "is_recid", "other")
 
 
 def _compas_two_years(path: str | os.PathLike[str] | None, version: str) -> Dataset:
     table, source = read_compas("compas-scores-two-years.csv", path)
-    features = ("age_cat", "c_charge_degree", "priors_count", "race", "sex")
-    _require_text(table, (*(f for f in features if f != "priors_count"), "score_text"), source)
     numbers = ("priors_count", "decile_score", "days_b_screening_arrest", "is_recid")
-    _require_numbers(table, (*numbers, "two_year_recid"), source)
+    _require(table, source, "text", "age_cat", "c_charge_degree", "race", "sex", "score_text")
+    _require(table, source, "numbers", *numbers, "two_year_recid")
     kept = np.isin(table["race"], ("African-American", "Caucasian"))
     if version == "two-years":
-        scored = ~np.isin(table["score_text"], ("N/A", "NA", ""))
-        kept &= _near_arrest(table) & (table["is_recid"] >= 0) & scored
-    table = _rows(table, kept, source)
-    _require_labels(table, "two_year_recid", source)
+        kept &= _near_arrest(table) & ~np.isin(table["score_text"], ("N/A", "NA", ""))
+    table = _rows(table, kept, "two_year_recid", source)
+    features = ("age_cat", "c_charge_degree", "priors_count", "race", "sex")
+    columns = {name: table[name] for name in features}
+    return _compas(f"compas ({version})", table, columns, "two_year_recid", "Caucasian")
+
+
+def _compas(name: str, table: Table, columns: Table, label: str, other: str) -> Dataset:
     return _dataset(
-        f"compas ({version})",
+        name,
         table,
-        {name: table[name] for name in features},
-        y=table["two_year_recid"] == 1,
+        columns,
+        y=table[label] == 1,
         in_group_1=table["race"] == "African-American",
-        group_order=("Caucasian", "African-American"),
-        n_test=_one_fifth(len(table["race"])),
-        description=_COMPAS_DESCRIPTION,
+        group_order=(other, "African-American"),
     )
 
 
@@ -262,13 +187,14 @@ def _dataset(
     y: NDArray[np.bool_],
     in_group_1: NDArray[np.bool_],
     group_order: tuple[str, str],
-    description: str,
-    n_test: int = 0,
+    n_test: int | None = None,
     given_split: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
 ) -> Dataset:
     X, feature_names = feature_matrix(columns)
     labels = y.astype(np.int64)
     groups = np.where(in_group_1, group_order[1], group_order[0])
+    if n_test is None:
+        n_test = -(-len(y) // 5)  # rounded up, as the split of scikit-learn that the authors used
     train, test = given_split or stratified_split(labels, groups, group_order, n_test, 0)
     return Dataset(
         name=name,
@@ -280,62 +206,47 @@ def _dataset(
         train=train,
         test=test,
         raw=table,
-        description=description,
+        description=_SOURCES[name.split()[0]]["description"],
     )
 
 
 def _bundled(name: str) -> str:
-    compressed = resources.files("evenscore.datasets") / "bundled" / f"{name}.xz"
-    return lzma.decompress(compressed.read_bytes()).decode("utf-8")
-
-
-def _without(table: Table, *names: str) -> Table:
-    return {name: column for name, column in table.items() if name not in names}
-
-
-def _one_fifth(n: int) -> int:
-    # Rounded up, as the split of scikit-learn that the authors used does.
-    return -(-n // 5)
+    return lzma.decompress((_FILES / "bundled" / f"{name}.xz").read_bytes()).decode("utf-8")
 
 
 def _near_arrest(table: Table) -> NDArray[np.bool_]:
     # ProPublica's filter: otherwise the charge may not be the one the person was screened for.
     near: NDArray[np.bool_] = np.abs(table["days_b_screening_arrest"]) <= 30
-    near &= table["c_charge_degree"] != "O"
+    near &= (table["c_charge_degree"] != "O") & (table["is_recid"] >= 0)
     return near
 
 
-def _rows(table: Table, kept: NDArray[np.bool_], source: str) -> Table:
+def _rows(table: Table, kept: NDArray[np.bool_], label: str, source: str) -> Table:
     if not kept.any():
         raise ValueError(f"No row of {source} belongs to the selection.")
+    if not np.isin(table[label][kept], (0, 1)).all():
+        raise ValueError(f"Column {label!r} of {source} has values other than 0 and 1.")
     return {name: column[kept] for name, column in table.items()}
 
 
-def _column(table: Table, name: str, source: str) -> NDArray[Any]:
-    if name not in table:
-        raise ValueError(f"{source} has no column {name!r}, which the COMPAS file has.")
-    return table[name]
-
-
-def _require_text(table: Table, names: Iterable[str], source: str) -> None:
+def _require(table: Table, source: str, kind: Literal["text", "numbers"], *names: str) -> None:
     for name in names:
-        if _column(table, name, source).dtype.kind != "U":
-            raise ValueError(f"Column {name!r} of {source} holds numbers where text is expected.")
-
-
-def _require_numbers(table: Table, names: Sequence[str], source: str) -> None:
-    for name in names:
-        kind = _column(table, name, source).dtype.kind
-        if kind == "U":
-            raise ValueError(f"Column {name!r} of {source} holds text where numbers are expected.")
+        if name not in table:
+            raise ValueError(f"{source} has no column {name!r}, which the COMPAS file has.")
+        column = table[name]
+        actual = "text" if column.dtype.kind == "U" else "numbers"
+        if actual != kind:
+            expected = "text is" if kind == "text" else "numbers are"
+            raise ValueError(
+                f"Column {name!r} of {source} holds {actual} where {expected} expected."
+            )
         # The one number that the published files leave empty; such rows fail the filter.
-        if kind == "f" and name != "days_b_screening_arrest" and np.isnan(table[name]).any():
+        if (
+            column.dtype.kind == "f"
+            and name != "days_b_screening_arrest"
+            and np.isnan(column).any()
+        ):
             raise ValueError(f"Column {name!r} of {source} has an empty field.")
-
-
-def _require_labels(table: Table, name: str, source: str) -> None:
-    if not np.isin(table[name], (0, 1)).all():
-        raise ValueError(f"Column {name!r} of {source} has values other than 0 and 1.")
 
 
 def _days_in_jail(table: Table, source: str) -> NDArray[np.int64]:

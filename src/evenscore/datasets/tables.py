@@ -1,7 +1,5 @@
 """Delimited text to typed columns, and columns to a feature matrix, with no data frame library."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Collection, Mapping, Sequence

@@ -1,36 +1,22 @@
 """AUCs between cells, and of all together, with intervals on the log-odds scale."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenscore.inference.estimate import (
-    SMALL_CELL,
-    Estimate,
-    check_level,
-    normal_quantile,
-    student,
-    wilson,
-)
-from evenscore.inference.moments import (
+from evenscore.inference.estimate import SMALL_CELL, Estimate, Sampling, check_level
+from evenscore.inference.influence import (
     PlacementMoments,
-    Sampling,
-    cell_freedom,
     check_sampling,
     overall_form,
     placement_moments,
     satterthwaite,
     unbiased,
 )
+from evenscore.inference.intervals import normal_quantile, student, wilson
 from evenscore.scores import GroupedScores, check_scores
-
-__all__ = ["auc_estimates", "auc_limits", "no_interval", "small_cells"]
-
-Floats = NDArray[np.float64]
+from evenscore.scores.arrays import Floats
 
 
 def auc_estimates(
@@ -49,13 +35,13 @@ def auc_estimates(
     level = check_level(confidence_level)
     check_sampling(sampling)
     moments = placement_moments(scores) if moments is None else moments
-    form = overall_form(scores, moments, sampling)
+    form = overall_form(scores, sampling)
     used = np.flatnonzero(np.any(form != 0.0, axis=-1)).tolist()
     with np.errstate(invalid="ignore", divide="ignore"):
         pooled = scores.cell_weights.sum(axis=1) ** 2 / scores.cell_squares.sum(axis=1)
-    value, own = moments.matrix.overall, cell_freedom(moments.effective_sizes, moments.counts)
+    value = moments.matrix.overall
     by_cell = moments.variance_by_cell(form)
-    variance, freedom = satterthwaite(by_cell, own)
+    variance, freedom = satterthwaite(by_cell, moments.freedom)
     z = normal_quantile(0.5 + level / 2.0)
     low, high = auc_limits(*(np.asarray(n) for n in (value, variance, freedom, pooled.min(), z)))
     overall = _estimate(
@@ -83,12 +69,11 @@ def auc_limits(
 def _table(scores: GroupedScores, moments: PlacementMoments, level: float) -> list[list[Estimate]]:
     """The AUCs between cells, computed all at once: a hundred groups have 40,000 of them."""
     value, sizes = moments.matrix.values, moments.effective_sizes
-    own = cell_freedom(sizes, moments.counts)
     within = _within(moments)
     np.fill_diagonal(within, 0.0)
     variance = within + within.T
     with np.errstate(invalid="ignore", divide="ignore"):  # Welch and Satterthwaite, two cells
-        first = np.square(within / variance) / own[:, None]
+        first = np.square(within / variance) / moments.freedom[:, None]
         freedom = np.where(variance > 0.0, 1.0 / (first + first.T), 1e9)
     z = np.asarray(normal_quantile(0.5 + level / 2.0))
     low, high = auc_limits(value, variance, freedom, np.minimum(sizes[:, None], sizes), z)

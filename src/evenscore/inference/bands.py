@@ -18,44 +18,29 @@ Weights may depend on the score. The size behind a share is then another at ever
 weights go with scores (`dkw_size`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from evenscore.curves import ReferenceCuts, RocCurve
-from evenscore.distributions import Distribution, check_rates
-from evenscore.inference.bootstrap import RandomState, RocReplicates, redraw
+from evenscore.inference.bootstrap import RandomState, RocReplicates, batch_sizes, redraw
 from evenscore.inference.dkw import dkw_constant, dkw_size
-from evenscore.inference.estimate import (
-    SMALL_CELL,
-    check_count,
-    check_level,
-    counted,
-    normal_quantile,
-    percent,
-)
+from evenscore.inference.estimate import SMALL_CELL, check_count, check_level, counted, percent
+from evenscore.inference.intervals import normal_quantile
 from evenscore.inference.pointwise import pointwise_band
-from evenscore.measures import inter_group_curve
 from evenscore.scores import ClassName, GroupedScores
+from evenscore.scores.arrays import Bools, Floats, starts_of_runs
+from evenscore.scores.aucs import inter_group_curve
+from evenscore.scores.curve import ReferenceCuts, RocCurve
+from evenscore.scores.distribution import Distribution, check_rates
 
-__all__ = [
-    "Band",
-    "BandKind",
-    "dkw_bands",
-    "roc_band",
-    "roc_gap_band",
-]
-
-Floats = NDArray[np.float64]
 BandKind = Literal["pointwise", "simultaneous", "dkw"]
 Shift = tuple[float, float]
 
 _BATCH = 2_000_000  # replicate weights held at a time
+_HALVINGS = 9  # of the part of the shift: to a 512th
 _LEVELS = 4096  # the bootstrap sees samples through this many levels at most
 _WEIGHTED_DKW = (
     "with unequal weights the DKW band holds in large samples only: how weights go with scores, "
@@ -81,7 +66,7 @@ class Band:
     shift: Shift = (0.0, 0.0)
     warnings: tuple[str, ...] = ()
 
-    def gap(self) -> Band:
+    def gap(self) -> "Band":
         """The band of ROC(a) − a."""
         shifted = (part - self.rates for part in (self.value, self.low, self.high))
         value, low, high = shifted
@@ -201,7 +186,7 @@ def _calibrated(
 ) -> float:
     """The smallest part of DKW's shift with which a replicate's band holds the curve often enough.
 
-    Every replicate has its own smallest one, found by bisection; the answer is their quantile. With
+    Every replicate has its own smallest one; the answer is their quantile. With
     ties in the reference, and with weights, the bootstrap is a little optimistic: its error must
     then be a third as frequent, or half. (Measured; see benchmarks/coverage.py.)
     """
@@ -211,25 +196,41 @@ def _calibrated(
     one, two = (s.homogeneous() for s in _coarsened(curve.reference, curve.target))
     rng = np.random.default_rng(random_state)
     centre = RocCurve(one, two, ties_split=curve.ties_split).evaluate(rates)
-    e0, e1 = widest
-    batch = max(1, _BATCH // (len(one) + len(two) + len(rates)))
-    smallest = []
-    for start in range(0, n_resamples, batch):
-        size = min(batch, n_resamples - start)
+    replicates = []
+    for size in batch_sizes(n_resamples, _BATCH // (len(one) + len(two) + len(rates))):
         drawn = redraw(one, size, rng), redraw(two, size, rng)
-        replicates = RocReplicates(one, two, *drawn, curve.ties_split)
-        lowest, highest = np.zeros((size, 1)), np.ones((size, 1))
-        for _ in range(9):
-            part = (lowest + highest) / 2.0
-            left, right = rates - part * e0, np.minimum(rates + part * e0, 1.0)
-            low = replicates.evaluate(np.maximum(left, 0.0))
-            low = np.where(left < 0.0, 0.0, low) - part * e1
-            high = replicates.evaluate(right) + part * e1
-            inside = (low <= centre + 1e-12) & (centre <= high + 1e-12)
-            holds = inside.all(axis=1, keepdims=True)
-            lowest, highest = np.where(holds, lowest, part), np.where(holds, part, highest)
-        smallest.append(highest[:, 0])
-    return float(np.quantile(np.concatenate(smallest), wanted, method="higher"))
+        replicates.append(RocReplicates(one, two, *drawn, curve.ties_split))
+    enough = int(np.ceil(wanted * (n_resamples - 1))) + 1
+
+    def holds(some: RocReplicates, part: float) -> Bools:
+        """Whether the band of each replicate, at a part of DKW's shift, holds the centre."""
+        e0, e1 = part * widest[0], part * widest[1]
+        left, right = rates - e0, np.minimum(rates + e0, 1.0)
+        low = np.where(left < 0.0, 0.0, some.evaluate(np.maximum(left, 0.0))) - e1
+        high = some.evaluate(right) + e1
+        inside = (low <= centre + 1e-12) & (centre <= high + 1e-12)
+        return np.asarray(inside.all(axis=1))
+
+    # The smallest multiple of 1/512, by bisection: a band that holds the curve does so with every
+    # larger part. Replicates whose answer is known are not asked again: most hold long before
+    # enough of them do.
+    low, high, holding = 0, 1 << _HALVINGS, 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        held = [holds(some, middle / (1 << _HALVINGS)) for some in replicates]
+        count = holding + sum(int(some.sum()) for some in held)
+        if count >= enough:
+            high = middle
+        else:
+            low, holding = middle, count
+        # Above the answer all that hold are undecided, below it all that do not.
+        undecided = [some if count >= enough else ~some for some in held]
+        replicates = [
+            some.take(np.flatnonzero(left))
+            for some, left in zip(replicates, undecided, strict=True)
+            if left.any()
+        ]
+    return high / (1 << _HALVINGS)
 
 
 def _coarsened(*samples: Distribution) -> list[Distribution]:
@@ -241,10 +242,9 @@ def _coarsened(*samples: Distribution) -> list[Distribution]:
     found = []
     for sample in samples:
         level = np.searchsorted(cuts, sample.values, side="left")
-        starts = np.flatnonzero(np.append(True, level[1:] != level[:-1]))
-        counts = np.ones(len(sample)) if sample.counts is None else sample.counts
-        squares = np.square(sample.weights) if sample.squares is None else sample.squares
-        sums = (np.add.reduceat(column, starts) for column in (sample.weights, counts, squares))
+        starts = starts_of_runs(level)
+        columns = sample.weights, sample.row_counts, sample.row_squares
+        sums = (np.add.reduceat(column, starts) for column in columns)
         found.append(Distribution(cuts[np.minimum(level[starts], len(cuts) - 1)], *sums))
     return found
 
@@ -260,15 +260,13 @@ def roc_gap_band(
     confidence_level: float = 0.95,
     n_resamples: int = 500,
     random_state: RandomState = 0,
-    split_ties: bool = False,
 ) -> Band:
     """The band of the ROC gap Δ between two groups, in a class, at the given rates.
 
-    With `split_ties` that of the score whose ties are broken at random (see `roc_gap_estimates`).
+    The cut is made in the group `first`, and ties are split alike in both groups.
     """
-    curve = inter_group_curve(scores, on, first, second)
     return roc_band(
-        curve.with_ties_split() if split_ties else curve,
+        inter_group_curve(scores, on, first, second).with_ties_split(),
         rates,
         kind=kind,
         confidence_level=confidence_level,

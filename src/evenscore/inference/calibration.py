@@ -1,28 +1,16 @@
 """Does the same score mean the same in every group? Shares of positives, bin by bin."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenscore.distributions import Distribution
 from evenscore.inference.cuts import Shares
-from evenscore.inference.estimate import (
-    check_count,
-    check_level,
-    normal_quantile,
-    recovered,
-    student,
-)
+from evenscore.inference.estimate import check_count, check_level
+from evenscore.inference.intervals import normal_quantile, recovered, student
 from evenscore.inference.shares import share_size, weight_by_class
-from evenscore.labels import label_text
 from evenscore.scores import GroupedScores, check_scores
-
-__all__ = ["Calibration", "calibration_by_group"]
-
-Floats = NDArray[np.float64]
+from evenscore.scores.arrays import Floats, ratio
+from evenscore.scores.distribution import Distribution
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,32 +65,25 @@ def calibration_by_group(
     pooled = scores.pooled("both") if everyone is None else everyone
     inner = np.unique(pooled.threshold(np.arange(1, n_bins) / n_bins))
     inner = inner[(inner >= lowest) & (inner < highest)]
-    square = scores.weight_squared
+    s, w, square = scores.score, scores.weight, scores.weight_squared
     ends = np.append(np.searchsorted(scores.score, inner, side="right"), len(scores))
     probabilities = bool(lowest >= 0.0 and highest <= 1.0)
-    by_cell = np.zeros((6 if probabilities else 4, len(ends), scores.n_cells))
-    start = 0
-    for b, stop in enumerate(ends.tolist()):
-        rows = slice(start, stop)
-        cell, s, w, squared = (c[rows] for c in (scores.cell, scores.score, scores.weight, square))
-        columns = [w, squared, scores.count[rows], w * s]
-        columns += [squared * s, squared * s * s] if probabilities else []
-        for sums, column in zip(by_cell, columns, strict=True):
-            sums[b] = np.bincount(cell, weights=column, minlength=scores.n_cells)
-        start = stop
+    columns = [w, square, scores.count, w * s]
+    columns += [square * s, square * s * s] if probabilities else []
+    by_cell = scores.sums_between(ends, *columns)
     by_class = by_cell.reshape(-1, len(ends), 2, scores.n_groups)
     weight, total = by_class[0], by_class[3]
     everybody = weight.sum(axis=1)
     z = normal_quantile(0.5 + level / 2.0)
     typical = weight_by_class(by_class[:3].sum(axis=1))[:, None]
     size = share_size(by_class[:3, :, 1], by_class[:3, :, 0], z, typical=typical)
-    positives = Shares.of(_ratio(weight[:, 1], everybody), size, z)
-    mean = _ratio(total.sum(axis=1), everybody)
+    positives = Shares.of(ratio(weight[:, 1], everybody), size, z)
+    mean = ratio(total.sum(axis=1), everybody)
     edges = np.concatenate(([lowest], inner, [highest]))
     unknown = np.full_like(mean, np.nan)
     return Calibration(
         edges,
-        tuple(label_text(group) for group in scores.groups),
+        scores.names,
         level,
         probabilities,
         everybody,
@@ -111,7 +92,7 @@ def calibration_by_group(
         _excess(positives, mean, by_class, edges, z)
         if probabilities
         else Shares(unknown, unknown, unknown),
-        _ratio(weight[:, 1].sum(axis=1), everybody.sum(axis=1)),
+        ratio(weight[:, 1].sum(axis=1), everybody.sum(axis=1)),
     )
 
 
@@ -130,11 +111,9 @@ def _excess(positives: Shares, mean: Floats, by_class: Floats, edges: Floats, z:
     own = (1.0 - share) ** 2 * none[:, 1] + share**2 * none[:, 0]
     both = (1.0 - share) * (one[:, 1] - mean * none[:, 1]) - share * (one[:, 0] - mean * none[:, 0])
     scale = np.sqrt(spread * own)
-    correlation = np.clip(
-        np.divide(both, scale, out=np.zeros_like(scale), where=scale > 0), -1.0, 1.0
-    )
+    correlation = np.clip(ratio(both, scale, 0.0), -1.0, 1.0)
     freedom = np.maximum(people - 1.0, 1.0)
-    error = np.sqrt(_ratio(spread * people, np.square(total) * freedom))
+    error = np.sqrt(ratio(spread * people, np.square(total) * freedom))
     half = np.where(people > 1.0, student(np.asarray(z), freedom) * error, np.inf)
     up = np.minimum(half, edges[1:, None] - mean)
     down = np.minimum(half, mean - edges[:-1, None])
@@ -143,9 +122,3 @@ def _excess(positives: Shares, mean: Floats, by_class: Floats, edges: Floats, z:
     return Shares(
         value, value - recovered(low, up, correlation), value + recovered(high, down, correlation)
     )
-
-
-def _ratio(part: Floats, whole: Floats) -> Floats:
-    ratio = np.full(whole.shape, np.nan)
-    np.divide(part, whole, out=ratio, where=whole > 0)
-    return ratio

@@ -1,22 +1,22 @@
 """Certificates: on which rates is the score fair within a tolerance, with a stated confidence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenscore.curves import RocCurve
-from evenscore.distributions import Distribution, check_interval
 from evenscore.inference.bands import Band, dkw_bands, roc_band
 from evenscore.inference.bootstrap import RandomState
 from evenscore.inference.dkw import dkw_constant
-from evenscore.inference.estimate import SMALL_CELL, check_count, check_level, counted, percent
-from evenscore.labels import label_text
+from evenscore.inference.estimate import (
+    SMALL_CELL,
+    check_between,
+    check_count,
+    check_level,
+    counted,
+    percent,
+)
 from evenscore.scores import (
     CLASSES,
     ClassName,
@@ -25,13 +25,26 @@ from evenscore.scores import (
     check_scores,
     class_names,
 )
+from evenscore.scores.arrays import Bools, Floats
+from evenscore.scores.curve import RocCurve
+from evenscore.scores.distribution import check_interval
 
-__all__ = ["Certificate", "Lacking", "certify"]
-
-Floats = NDArray[np.float64]
 Lacking = Literal["", "data", "evenness"]
+Method = Literal["dkw", "simultaneous"]
+METHODS: tuple[Method, Method] = ("dkw", "simultaneous")
 
 _TOO_SMALL = "cells below 30 observations are too small for the bootstrap: DKW's band instead"
+
+
+@dataclass(frozen=True)
+class CertifiedThresholds:
+    """Scores between which every cut of the first group has a certified rate."""
+
+    on: ClassName
+    first: str
+    second: str
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -40,7 +53,7 @@ class Certificate:
 
     If `certified`, then with the stated confidence |ROC_{F⁰,F¹}(a) − a| ≤ tolerance for *all* rates
     a in [low, high], all classes and all pairs of groups asked for at once. `thresholds` gives, for
-    each class and pair, scores (from, to) between which every cut of the first group has a rate in
+    each class and pair, the scores between which every cut of the first group has a rate in
     [low, high], covered by the same statement; NaN if the interval is too short for that. `reach`
     is the smallest tolerance that could have been certified somewhere, `lacking` whether it was
     "data" that was missing (not even a score without gaps would have been certified) or
@@ -51,17 +64,21 @@ class Certificate:
     on: OneOrBoth
     tolerance: float
     confidence_level: float
-    method: Literal["dkw", "simultaneous"]
+    method: Method
     certified: bool
     low: float
     high: float
-    thresholds: dict[tuple[ClassName, str, str], tuple[float, float]]
+    thresholds: tuple[CertifiedThresholds, ...]
     reach: float
     needed: int
-    sizes: dict[str, float]
     words: str
     warnings: tuple[str, ...] = ()
     lacking: Lacking = ""
+
+    @property
+    def width(self) -> float:
+        """Width of the range of rates that is certified; 0 if none is."""
+        return self.high - self.low if self.certified else 0.0
 
     def __str__(self) -> str:
         return self.words
@@ -74,11 +91,10 @@ def certify(
     on: OneOrBoth = "both",
     interval: tuple[float, float] | None = None,
     confidence_level: float = 0.95,
-    method: Literal["dkw", "simultaneous"] = "dkw",
+    method: Method = "dkw",
     n_rates: int | None = None,
     n_resamples: int = 500,
     random_state: RandomState = 0,
-    split_ties: bool = False,
 ) -> Certificate:
     """Look for the largest interval of rates, within `interval`, on which the score is fair.
 
@@ -90,20 +106,18 @@ def certify(
     The band is computed at `n_rates` rates (2,001 and 401 by default). Between two of them, a ROC
     curve being increasing, ROC(a) − a lies between low(a_k) − a_{k+1} and high(a_{k+1}) − a_k, and
     that is what must stay within the tolerance: the certificate speaks of all rates, not of a grid.
-    With `split_ties` it speaks of the score whose ties are broken at random (see
-    `roc_gap_estimates`), and of every cut of the score itself at the share of the first group that
-    the cut selects.
+    It speaks of the score whose ties are broken at random, alike in all groups, and of every cut
+    of the score itself at the share of the first group that the cut selects.
 
     >>> y, groups = [0, 1] * 20_000, ["a"] * 20_000 + ["b"] * 20_000
     >>> score = list(range(20_000)) * 2
     >>> print(certify(GroupedScores.from_arrays(y, score, sensitive_features=groups), 0.1))
     Certified with 95% confidence: at all rates from 0.1 to 0.9 the gaps are within 0.1.
     """
-    if method not in ("dkw", "simultaneous"):
+    if method not in METHODS:
         raise ValueError(f"method must be 'dkw' or 'simultaneous', not {method!r}.")
     check_scores(scores)
-    if not isinstance(tolerance, Real) or not 0.0 < tolerance < 0.5:
-        raise ValueError(f"tolerance must lie strictly between 0 and 0.5, not {tolerance!r}.")
+    tolerance = check_between(tolerance, "tolerance", 0.5)
     level = check_level(confidence_level)
     if n_rates is None:
         n_rates = 2001 if method == "dkw" else 401
@@ -116,8 +130,7 @@ def certify(
     step = rates[1] - rates[0]
     warnings: list[str] = []
     references = {}
-    names = [label_text(group) for group in scores.groups]
-    found = _bands(scores, on, rates, method, 1.0 - delta, n_resamples, random_state, split_ties)
+    found = _bands(scores, on, rates, method, 1.0 - delta, n_resamples, random_state)
     for (name, i, j), band in found:
         # Between two rates a curve is between its heights there.
         above, below = band.high[1:] - rates[:-1], rates[1:] - band.low[:-1]
@@ -126,30 +139,26 @@ def certify(
         largest, width = max(largest, seen), max(width, wide)
         proven |= seen - wide > tolerance
         warnings += [w for w in band.warnings if w not in warnings]
-        references[name, names[i], names[j]] = _cell(scores, name, i), band.shift[0]
+        references[name, scores.names[i], scores.names[j]] = scores.of_class(name)[i], band.shift[0]
     low, high = _longest(worst <= tolerance + 1e-12, rates)
     certified = bool(low < high)
     # Without any gap: the band's width and the largest gap seen by chance, E sup |B₀ − B₁| = 1.23.
     needed = int(np.ceil(((2.0 * dkw_constant(delta) + 1.23) / tolerance) ** 2))
-    effective = scores.effective_sizes.reshape(-1)
-    cells = [
-        CLASSES.index(name) * scores.n_groups + k
-        for name in class_names(on)
-        for k in range(scores.n_groups)
-    ]
-    used = {scores.cell_name(c): float(effective[c]) for c in cells}
+    used = {
+        scores.cell_name(c): float(size)
+        for c, size in enumerate(scores.effective_sizes.reshape(-1))
+        if CLASSES[c // scores.n_groups] in class_names(on)
+    }
     smallest = min(used, key=lambda cell: used[cell])
-    reach = float(worst.min())
     lacking: Lacking = ""
-    if not certified:
-        # Gaps that are large for certain would not be certified with any number of people.
-        lacking = "data" if width > tolerance and not proven else "evenness"
     if certified:
         words = (
             f"Certified with {percent(level)} confidence: at all rates from {low:.4g} to "
             f"{high:.4g} the gaps are within {tolerance:g}."
         )
-    elif lacking == "data":
+    elif width > tolerance and not proven:
+        # Gaps that are large for certain would not be certified with any number of people.
+        lacking = "data"
         words = (
             f"Not certified: the {smallest} are worth {counted(used[smallest])}; "
             + (f"gaps below {width:.3f}" if width < 1.0 else "gaps of any size")
@@ -158,58 +167,53 @@ def certify(
             f"{needed:,} observations in every cell."
         )
     else:
+        lacking = "evenness"
         words = f"Not certified: the gaps seen are too large, up to {largest:.3f}."
-    thresholds = {}
-    if certified:
-        for key, (reference, e0) in references.items():
-            # The true rate of a cut is within e₀ of the one seen: stay so far inside.
-            thresholds[key] = (np.nan, np.nan)
-            if low + e0 <= high - e0:
-                at = reference.threshold([high - e0, low + e0])
-                thresholds[key] = float(at[0]), float(at[1])
+    thresholds = []
+    for key, (reference, e0) in references.items() if certified else ():
+        # The true rate of a cut is within e₀ of the one seen: stay so far inside.
+        ends = (np.nan, np.nan)
+        if low + e0 <= high - e0:
+            at = reference.threshold([high - e0, low + e0])
+            ends = float(at[0]), float(at[1])
+        thresholds.append(CertifiedThresholds(*key, *ends))
     return Certificate(
         on,
-        float(tolerance),
+        tolerance,
         level,
         method,
         certified,
         low if certified else np.nan,
         high if certified else np.nan,
-        thresholds,
-        reach,
+        tuple(thresholds),
+        float(worst.min()),
         needed,
-        used,
         words,
         tuple(warnings),
         lacking,
     )
 
 
-def _cell(scores: GroupedScores, on: ClassName, group: int) -> Distribution:
-    return scores.cell_distributions[CLASSES.index(on) * scores.n_groups + group]
-
-
 def _bands(
     scores: GroupedScores,
     on: OneOrBoth,
     rates: Floats,
-    method: Literal["dkw", "simultaneous"],
+    method: Method,
     level: float,
     n_resamples: int,
     random_state: RandomState,
-    split_ties: bool,
 ) -> Iterator[tuple[tuple[ClassName, int, int], Band]]:
     """The band of every class and pair of groups."""
     for name in class_names(on):
         for i in range(scores.n_groups - 1):
             others = range(i + 1, scores.n_groups)
-            reference, targets = _cell(scores, name, i), [_cell(scores, name, j) for j in others]
+            reference, *targets = scores.of_class(name)[i:]
             if method == "dkw":
-                made = dkw_bands(reference, targets, rates, level, split_ties=split_ties)
+                made = dkw_bands(reference, targets, rates, level, split_ties=True)
                 yield from (((name, i, j), band) for j, band in zip(others, made, strict=True))
                 continue
             for j, target in zip(others, targets, strict=True):
-                curve = RocCurve(reference, target, ties_split=split_ties)
+                curve = RocCurve(reference, target, ties_split=True)
                 small = min(reference.effective_size, target.effective_size) < SMALL_CELL
                 band = roc_band(
                     curve,
@@ -223,7 +227,7 @@ def _bands(
                 yield (name, i, j), replace(band, warnings=warnings)
 
 
-def _longest(fair: NDArray[np.bool_], rates: Floats) -> tuple[float, float]:
+def _longest(fair: Bools, rates: Floats) -> tuple[float, float]:
     """Ends of the longest run of fair steps between consecutive rates."""
     change = np.flatnonzero(np.diff(np.concatenate(([False], fair, [False])).astype(np.int8)))
     starts, stops = change[::2], change[1::2]

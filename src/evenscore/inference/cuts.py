@@ -4,27 +4,20 @@ The threshold is taken as given. A rate is a share, and its interval is Wilson's
 effective size takes the place of the number of people: see `share_size`.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from evenscore.inference.estimate import (
-    check_level,
-    normal_quantile,
-    percent,
-    wilson,
-)
+from evenscore.inference.estimate import check_level, percent
+from evenscore.inference.intervals import normal_quantile, wilson
 from evenscore.inference.shares import share_size, sums_above, sums_by_cell, weight_by_class
-from evenscore.labels import label_text
 from evenscore.scores import GroupedScores
-from evenscore.thresholds import rates_at
+from evenscore.scores.arrays import Floats
+from evenscore.scores.thresholds import rates_at
 
-__all__ = ["CutTable", "ImpactRatio", "Shares", "cut_table", "ratio_limits"]
-
-Floats = NDArray[np.float64]
+Side = tuple[float, float, float]  # a share with the ends of its interval
 
 FOUR_FIFTHS = 0.8
 FOUR_FIFTHS_REMARK = (
@@ -46,7 +39,7 @@ class Shares:
     high: Floats
 
     @classmethod
-    def of(cls, value: Floats, size: Floats, z: float) -> Shares:
+    def of(cls, value: Floats, size: Floats, z: float) -> "Shares":
         """Shares among `size` (effective) observations, with Wilson's intervals."""
         known = size > 0
         low, high = wilson(np.where(known, value, 0.5), np.where(known, size, 1.0), z)
@@ -125,7 +118,6 @@ def cut_table(
     below = np.maximum(cells[:, None] - above, 0.0)
     chosen = rates.selected.sum(axis=1)
     total = scores.cell_weights.sum()
-    names = tuple(label_text(group) for group in scores.groups)
 
     def shares(value: Floats, inside: Floats, outside: Floats) -> Shares:
         return Shares.of(value, share_size(inside, outside, z), z)
@@ -137,7 +129,7 @@ def cut_table(
     return CutTable(
         rates.thresholds,
         ("",) * len(rates.thresholds) if labels is None else labels,
-        names,
+        scores.names,
         level,
         chosen,
         chosen.sum(axis=1) / total if total > 0 else np.full(len(chosen), np.nan),
@@ -145,7 +137,7 @@ def cut_table(
         shares(rates.fpr, above[:, :, 0], below[:, :, 0]),
         shares(rates.fnr, below[:, :, 1], above[:, :, 1]),
         Shares.of(rates.precision, chosen_size, z),
-        _impact_ratio(rates.selection_rate, people, names, level, burden),
+        _impact_ratio(rates.selection_rate, people, scores.names, level, burden),
         BURDEN_REMARK if burden else FOUR_FIFTHS_REMARK,
     )
 
@@ -161,26 +153,22 @@ def _impact_ratio(
     z = normal_quantile(1.0 - (1.0 - level) / (2.0 * pairs))
     shares = Shares.of(rates, share_size(*people, z), z)
     values, low, high = (np.full(n, np.nan) for _ in range(3))
-    lowest, highest, notes = [], [], []
+    told = _Told(groups, level, pairs, burden)
+    lowest, highest, notes = [""] * n, [""] * n, []
     for t in range(n):
-        known = np.flatnonzero(~np.isnan(rates[t]))
-        least = most = -1
+        known = np.flatnonzero(~np.isnan(rates[t])).tolist()
         if len(known) < 2:
             notes.append("a ratio of selection rates needs two groups")
+            continue
+        sides = {k: (float(rates[t, k]), shares.low[t, k], shares.high[t, k]) for k in known}
+        least, most = (pick(known, key=lambda k: sides[k][0]) for pick in (min, max))
+        lowest[t], highest[t] = groups[least], groups[most]
+        if sides[most][0] > 0:
+            values[t] = sides[least][0] / sides[most][0]
+            low[t], high[t] = ratio_limits(sides[least], sides[most])
+            notes.append(told.note(sides, least, most))
         else:
-            own = rates[t, known]
-            least, most = int(known[np.argmin(own)]), int(known[np.argmax(own)])
-            if rates[t, most] > 0:
-                ends = shares.low[t], shares.high[t]
-                parts = [(rates[t, k], ends[0][k], ends[1][k]) for k in (least, most)]
-                values[t] = rates[t, least] / rates[t, most]
-                low[t], high[t] = ratio_limits(*parts)
-                told = _Told(groups, level, pairs, burden)
-                notes.append(told.note(rates[t], *ends, known, least, most))
-            else:
-                notes.append("nobody is selected: there is no ratio")
-        lowest.append(groups[least] if least >= 0 else "")
-        highest.append(groups[most] if most >= 0 else "")
+            notes.append("nobody is selected: there is no ratio")
     return ImpactRatio(values, low, high, tuple(lowest), tuple(highest), tuple(notes))
 
 
@@ -193,11 +181,8 @@ class _Told:
     pairs: int
     burden: bool
 
-    def note(
-        self, rate: Floats, low: Floats, high: Floats, known: NDArray[np.intp], i: int, j: int
-    ) -> str:
+    def note(self, sides: Mapping[int, Side], i: int, j: int) -> str:
         """Of the extreme groups i and j; and of others, if only they are surely below."""
-        sides = {k: (float(rate[k]), float(low[k]), float(high[k])) for k in known.tolist()}
         ends, ratio = ratio_limits(sides[i], sides[j]), sides[i][0] / sides[j][0]
         if ratio == 1.0:
             return f"all groups are selected at the same rate ({self._interval(ends)})"
@@ -227,9 +212,7 @@ class _Told:
         return f"{told} over all {self.pairs:,} pairs" if self.pairs > 1 else told
 
 
-def ratio_limits(
-    part: tuple[float, float, float], whole: tuple[float, float, float]
-) -> tuple[float, float]:
+def ratio_limits(part: Side, whole: Side) -> tuple[float, float]:
     """Interval of a ratio of two independent shares, from (value, low, high) of each.
 
     Donner and Zou (2012): like the interval of a difference, it recovers the variances from the

@@ -1,17 +1,10 @@
 """How far a sample's distribution function is from the true one, at all values at once."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenscore.distributions import Distribution
-
-__all__ = ["dkw_constant", "dkw_size"]
-
-Floats = NDArray[np.float64]
+from evenscore.scores.distribution import Distribution
 
 _NORMAL = np.linspace(0.0, 10.0, 1001)
 _DENSITY = np.exp(-0.5 * _NORMAL**2)

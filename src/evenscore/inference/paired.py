@@ -1,192 +1,265 @@
-"""Two scores of the same people: is one fairer, or better, than the other?"""
+"""Two scores of the same people: is one fairer, or better, than the other?
 
-from __future__ import annotations
+The people are the same, so the two values of a statistic move together and their difference is
+known better than either. For what is linear in AUCs its variance is that of the difference of the
+two influences of each person (DeLong's paired comparison, for gaps as well); anything else is
+redrawn, both scores of a person together.
+"""
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenscore.columns import to_numbers
-from evenscore.constraints import AucConstraint, Gap, as_constraints
 from evenscore.inference.aucs import small_cells
-from evenscore.inference.estimate import Estimate, check_level, t_quantile, t_test
-from evenscore.inference.magnitudes import Paired
-from evenscore.inference.moments import (
+from evenscore.inference.bootstrap import percentile_estimate
+from evenscore.inference.estimate import (
+    Estimate,
+    EstimateSettings,
+    GapKey,
     Sampling,
+    check_count,
+    check_level,
+)
+from evenscore.inference.influence import (
     cell_freedom,
     check_sampling,
+    linear_forms,
     overall_form,
     placement_moments,
     satterthwaite,
-    side_forms,
     unbiased,
 )
-from evenscore.labels import label_text
-from evenscore.scores import GroupedScores, decode
-
-__all__ = ["paired_differences", "paired_estimates"]
-
-Floats = NDArray[np.float64]
+from evenscore.inference.intervals import t_quantile, t_test
+from evenscore.scores import GroupedScores
+from evenscore.scores.arrays import Floats, Ints
+from evenscore.scores.reading import Rows
 
 
-def paired_differences(
-    y_true: Any,
-    y_score: Any,
-    other_score: Any,
-    *,
-    sensitive_features: Any,
-    constraints: str | AucConstraint | Iterable[str | AucConstraint] = (),
-    pos_label: Any = None,
-    sample_weight: Any = None,
-    group_order: Sequence[Hashable] | None = None,
-    confidence_level: float = 0.95,
-    sampling: Sampling = "observations",
-) -> list[Estimate]:
-    """Overall AUC, then every gap of the constraints: `y_score`'s value minus `other_score`'s.
+@dataclass(frozen=True)
+class Paired:
+    """The difference x − y of two statistics of the same people, and their total x + y."""
 
-    The people are the same, so the two values move together and their difference is known better
-    than either: its variance is that of the difference of the two influences of each person
-    (DeLong's paired comparison, for gaps as well).
+    difference: Estimate
+    total: Estimate
 
-    >>> y, groups = [0, 1, 0, 1] * 25, list("aabb") * 25
-    >>> score = [(7 * i) % 100 + 30 * label for i, label in enumerate(y)]
-    >>> [auc] = paired_differences(y, score, score, sensitive_features=groups)
-    >>> auc.value, auc.standard_error
-    (0.0, 0.0)
+    @property
+    def magnitude(self) -> Estimate:
+        """|x| − |y|, with the range that it has where both intervals hold.
+
+        |x| − |y| is x − y or x + y, or one of them turned round, depending on the signs of both,
+        which are uncertain too. Since (|x| − |y|)(|x| + |y|) = (x − y)(x + y), it is
+        ±min(|x − y|, |x + y|), positive if the two agree in sign, and monotone in either of them:
+        its range is that of the corners. It leaves out zero if both intervals do, which happens by
+        chance, |x| being |y|, with probability 1 − level at most.
+
+        >>> difference = Estimate("gap", 0.4, 0.3, 0.5, 0.95, "t")  # of 0.2 and −0.2
+        >>> total = Estimate("gap", 0.0, -0.1, 0.1, 0.95, "t")
+        >>> size = Paired(difference, total).magnitude
+        >>> size.value, size.low, size.high
+        (0.0, -0.1, 0.1)
+        """
+        d, t = self.difference, self.total
+        ends = [_smaller(a, b) for a, b in product((d.low, d.high), (t.low, t.high))]
+        return replace(
+            d if abs(d.value) <= abs(t.value) else t,
+            value=_smaller(d.value, t.value),
+            low=min(ends),
+            high=max(ends),
+            p_value=float(np.maximum(d.p_value, t.p_value)),
+        )
+
+
+def _smaller(one: float, two: float) -> float:
+    """The smaller of two magnitudes, negative if the signs differ."""
+    if one == 0.0 or two == 0.0:
+        return 0.0
+    size = min(abs(one), abs(two))
+    return size if (one > 0.0) == (two > 0.0) else -size
+
+
+@dataclass(frozen=True, eq=False)
+class PairedScores:
+    """Two scores of the same people.
+
+    >>> from evenscore.scores.reading import read_rows
+    >>> score = np.sin(np.arange(200.0))
+    >>> rows = read_rows(np.arange(200) % 2, np.arange(200) // 2 % 2)
+    >>> paired_auc(PairedScores(rows, (score, score))).difference.value
+    0.0
     """
-    found = paired_estimates(
-        y_true,
-        y_score,
-        other_score,
-        sensitive_features=sensitive_features,
-        constraints=constraints,
-        pos_label=pos_label,
-        sample_weight=sample_weight,
-        group_order=group_order,
-        confidence_level=confidence_level,
-        sampling=sampling,
-    )
-    return [paired.difference for paired in found]
+
+    rows: Rows
+    scores: tuple[Floats, Floats]
+
+    @property
+    def groups(self) -> tuple[Hashable, ...]:
+        """The groups, in order."""
+        return self.rows.groups
+
+    @cached_property
+    def weights(self) -> Floats:
+        """One for everybody unless given."""
+        weight = self.rows.weight
+        return np.ones(len(self.rows)) if weight is None else weight
+
+    @cached_property
+    def cell(self) -> Ints:
+        """Class · K + group of every person."""
+        return self.rows.cell
+
+    @cached_property
+    def tables(self) -> tuple[GroupedScores, GroupedScores]:
+        """The tables of the two scores."""
+        one, two = (self.rows.grouped(score) for score in self.scores)
+        return one, two
+
+    def redrawn(self, drawn: Ints) -> tuple[GroupedScores, GroupedScores]:
+        """The tables of the two scores of the people drawn."""
+        rows = self.rows.take(drawn)
+        one, two = (rows.grouped(score[drawn]) for score in self.scores)
+        return one, two
+
+    @cached_property
+    def placements(self) -> tuple[Floats, Floats]:
+        """(F_1(s), …, F_2K(s), 1) of every person's score s, (2K + 1, people), for either score."""
+        found = []
+        for score, table in zip(self.scores, self.tables, strict=True):
+            table.require_cells()
+            rows = np.ones((table.n_cells + 1, len(score)))
+            for c, sample in enumerate(table.cell_distributions):
+                below = sample.weight_below(score, inclusive=False)
+                up_to = sample.weight_below(score, inclusive=True)
+                rows[c] = (below + up_to) / (2.0 * sample.total)
+            found.append(rows)
+        return found[0], found[1]
+
+    def linear(
+        self,
+        estimates: Sequence[Estimate],
+        values: Sequence[Floats],
+        forms: Sequence[Floats],
+        level: float,
+    ) -> list[Paired]:
+        """Differences and totals of statistics with linear forms g, (statistics, 2K, 2K + 1)."""
+        one, two = (
+            self._influences(placements, side)
+            for placements, side in zip(self.placements, forms, strict=True)
+        )
+        minus, plus = (self._variance_by_cell(g) for g in (one - two, one + two))
+        return [
+            Paired(
+                self._estimate(blank, float(x - y), difference, level),
+                self._estimate(blank, float(x + y), total, level),
+            )
+            for blank, x, y, difference, total in zip(estimates, *values, minus, plus, strict=True)
+        ]
+
+    def _influences(self, placements: Floats, forms: Floats) -> Floats:
+        """g(s) of every person for every statistic, (statistics, people)."""
+        cell = self.cell
+        found = np.empty((len(forms), len(cell)))
+        for c in range(2 * len(self.groups)):
+            own = np.flatnonzero(cell == c)
+            found[:, own] = forms[:, c] @ placements[:, own]
+        return found
+
+    def _variance_by_cell(self, influence: Floats) -> Floats:
+        table, cell, weight = self.tables[0], self.cell, self.weights
+        sizes, counts = table.effective_sizes.reshape(-1), table.cell_counts.reshape(-1)
+        found = np.zeros((len(influence), table.n_cells))
+        for c in range(table.n_cells):
+            own = cell == c
+            g, w = influence[:, own], weight[own]
+            mean = (g @ w / w.sum())[:, None]
+            square, within = np.square(g) @ np.square(w), np.square(g - mean) @ np.square(w)
+            found[:, c] = unbiased(square, within, sizes[c], counts[c])
+        return found
+
+    def _estimate(self, blank: Estimate, value: float, by_cell: Floats, level: float) -> Estimate:
+        table = self.tables[0]
+        freedoms = cell_freedom(table.effective_sizes.reshape(-1), table.cell_counts.reshape(-1))
+        variance, freedom = satterthwaite(by_cell, freedoms)
+        error = float(np.sqrt(variance))
+        half = t_quantile(0.5 + level / 2.0, freedom) * error
+        used = np.ones(len(by_cell), dtype=bool) if not blank.first else by_cell != 0.0
+        return replace(
+            blank,
+            value=value,
+            low=value - half,
+            high=value + half,
+            confidence_level=level,
+            method="paired placement values, Student",
+            standard_error=error,
+            degrees_of_freedom=freedom,
+            p_value=t_test(value, error, freedom),
+            warnings=small_cells(np.flatnonzero(used | np.isnan(by_cell)).tolist(), table),
+        )
 
 
-def paired_estimates(
-    y_true: Any,
-    y_score: Any,
-    other_score: Any,
-    *,
-    sensitive_features: Any,
-    constraints: str | AucConstraint | Iterable[str | AucConstraint] = (),
-    pos_label: Any = None,
-    sample_weight: Any = None,
-    group_order: Sequence[Hashable] | None = None,
-    confidence_level: float = 0.95,
-    sampling: Sampling = "observations",
-) -> list[Paired]:
-    """What `paired_differences` gives, and the totals of the two values beside."""
+def paired_auc(
+    pair: PairedScores, *, confidence_level: float = 0.95, sampling: Sampling = "observations"
+) -> Paired:
+    """The overall AUC of the first score minus (and plus) that of the other."""
     level = check_level(confidence_level)
     check_sampling(sampling)
-    positive, codes, groups = decode(
-        y_true, sensitive_features, pos_label=pos_label, group_order=group_order
-    )
-    cell = codes + len(groups) * positive
-    found = as_constraints(constraints)
-    values, influences = [], []
-    for column, name in ((y_score, "y_score"), (other_score, "other_score")):
-        score = to_numbers(column, name)
-        scores = GroupedScores.from_arrays(
-            positive,
-            score,
-            sensitive_features=codes,
-            sample_weight=sample_weight,
-            group_order=range(len(groups)),
+    values = [np.array([placement_moments(table).matrix.overall]) for table in pair.tables]
+    forms = [overall_form(table, sampling)[None] for table in pair.tables]
+    blank = Estimate("AUC", np.nan, np.nan, np.nan, np.nan, "")
+    return pair.linear([blank], values, forms, level)[0]
+
+
+def paired_auc_differences(
+    pair: PairedScores,
+    estimates: Sequence[Estimate],
+    values: Callable[[GroupedScores], Floats],
+    sides: Callable[[GroupedScores], Floats],
+    *,
+    proportions_vary: bool,
+    confidence_level: float,
+) -> list[Paired]:
+    """Differences of two sides with coefficients `sides`, (2, gaps, 2K, 2K), of either score."""
+    level = check_level(confidence_level)
+    forms = []
+    for table in pair.tables:
+        coefficients = np.nan_to_num(sides(table))
+        left, right = linear_forms(
+            coefficients, placement_moments(table), proportions_vary=proportions_vary
         )
-        scores.require_cells()
-        moments = placement_moments(scores)
-        overall = moments.matrix.overall
-        gaps = [Gap("AUC", "", "", overall, "")]
-        forms = [overall_form(scores, moments, sampling)[None]]
-        for constraint in found:
-            if not isinstance(constraint, AucConstraint):
-                raise TypeError("Paired differences are for AUC constraints.")
-            gaps += constraint.gaps(scores, moments.matrix)
-            left, right = side_forms(scores, constraint, moments, sampling, scores.pairs())[1]
-            forms.append(left - right)
-        values.append(gaps)
-        influences.append(_influences(score, cell, scores, np.concatenate(forms)))
-    weight = np.ones(len(cell)) if sample_weight is None else to_numbers(sample_weight, "weight")
-    one, two = influences
-    minus, plus = (_variance_by_cell(g, weight, cell, scores) for g in (one - two, one + two))
-    return [
-        Paired(
-            _estimate(gap, other, gap.value - other.value, row, scores, groups, level),
-            _estimate(gap, other, gap.value + other.value, sum_row, scores, groups, level),
+        forms.append(left - right)
+    return pair.linear(estimates, [values(table) for table in pair.tables], forms, level)
+
+
+def paired_bootstrap(
+    pair: PairedScores,
+    statistic: Callable[[GroupedScores], Floats],
+    keys: Sequence[GapKey],
+    family: str,
+    settings: EstimateSettings,
+) -> list[Paired]:
+    """Any statistics of two scores of the same people, who are redrawn within their cells."""
+    level = check_level(settings.confidence_level)
+    check_count(settings.n_resamples, "n_resamples", 2)
+    rng = np.random.default_rng(settings.random_state)
+    cells = range(2 * len(pair.groups))
+    members = [np.flatnonzero((pair.cell == c) & (pair.weights > 0.0)) for c in cells]
+    draws = np.empty((settings.n_resamples, 2, len(keys)))
+    for k in range(settings.n_resamples):
+        rows = np.concatenate(
+            [own[rng.integers(0, len(own), len(own))] for own in members if len(own)]
         )
-        for gap, other, row, sum_row in zip(*values, minus, plus, strict=True)
-    ]
-
-
-def _influences(
-    score: Floats, cell: NDArray[np.intp], scores: GroupedScores, forms: Floats
-) -> Floats:
-    """g(s) of every person for every statistic, shape (statistics, people)."""
-    placements = np.ones((scores.n_cells + 1, len(score)))
-    for c, sample in enumerate(scores.cell_distributions):
-        below = sample.weight_below(score, inclusive=False)
-        up_to = sample.weight_below(score, inclusive=True)
-        placements[c] = (below + up_to) / (2.0 * sample.total)
-    found = np.empty((len(forms), len(score)))
-    for c in range(scores.n_cells):
-        own = np.flatnonzero(cell == c)
-        found[:, own] = forms[:, c] @ placements[:, own]
-    return found
-
-
-def _variance_by_cell(
-    influence: Floats, weight: Floats, cell: NDArray[np.intp], scores: GroupedScores
-) -> Floats:
-    sizes, counts = scores.effective_sizes.reshape(-1), scores.cell_counts.reshape(-1)
-    found = np.zeros((len(influence), scores.n_cells))
-    for c in range(scores.n_cells):
-        own = cell == c
-        g, w = influence[:, own], weight[own]
-        mean = (g @ w / w.sum())[:, None]
-        square, within = np.square(g) @ np.square(w), np.square(g - mean) @ np.square(w)
-        found[:, c] = unbiased(square, within, sizes[c], counts[c])
-    return found
-
-
-def _estimate(
-    gap: Gap,
-    other: Gap,
-    value: float,
-    by_cell: Floats,
-    scores: GroupedScores,
-    groups: Sequence[Hashable],
-    level: float,
-) -> Estimate:
-    sizes = scores.effective_sizes.reshape(-1)
-    named = replace(scores, groups=tuple(groups))
-    used = np.ones(len(sizes), dtype=bool) if gap.name == "AUC" else by_cell != 0.0
-    freedoms = cell_freedom(sizes, scores.cell_counts.reshape(-1))
-    variance, freedom = satterthwaite(by_cell, freedoms)
-    error = float(np.sqrt(variance))
-    half = t_quantile(0.5 + level / 2.0, freedom) * error
-    first, second = (label_text(groups[int(g)]) if g else "" for g in (gap.first, gap.second))
-    return Estimate(
-        gap.name,
-        value,
-        value - half,
-        value + half,
-        level,
-        "paired placement values, Student",
-        error,
-        freedom,
-        t_test(value, error, freedom),
-        first=first,
-        second=second,
-        words=f"{gap.name}: {gap.value:.3f} against {other.value:.3f}",
-        warnings=small_cells(np.flatnonzero(used | np.isnan(by_cell)).tolist(), named),
-    )
+        draws[k] = [statistic(table) for table in pair.redrawn(rows)]
+    values = np.array([statistic(table) for table in pair.tables])
+    method = "paired bootstrap, percentile"
+    paired = []
+    for key, (one, two), drawn in zip(keys, values.T.tolist(), draws.T, strict=True):
+        blank = Estimate.of_key(key, one - two, method=method, family=family)
+        paired.append(
+            Paired(
+                percentile_estimate(blank, drawn[0] - drawn[1], level),
+                percentile_estimate(replace(blank, value=one + two), drawn[0] + drawn[1], level),
+            )
+        )
+    return paired

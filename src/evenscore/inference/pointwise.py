@@ -1,16 +1,10 @@
 """Intervals of a ROC curve at single rates: where the cut may lie, and the share above it."""
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
-from evenscore.curves import RocCurve
-from evenscore.inference.estimate import wilson
-
-__all__ = ["pointwise_band"]
-
-Floats = NDArray[np.float64]
+from evenscore.inference.intervals import wilson
+from evenscore.scores.arrays import Floats
+from evenscore.scores.curve import RocCurve
 
 _ANGLES = np.linspace(0.0, np.pi / 2.0, 17)[:, None]
 _STEEP = 3.0  # times the width of Wilson's interval: the curve is no line between the cuts

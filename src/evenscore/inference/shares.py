@@ -1,20 +1,19 @@
-"""How many observations a weighted share is worth.
+"""How many observations a weighted share is worth; differences of shares at a fixed threshold.
 
 Sums over people come as arrays of shape (3, …): of their weights, of the squares, and of ones.
 """
 
-from __future__ import annotations
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenscore.inference.estimate import student
+from evenscore.inference.decisions import holm
+from evenscore.inference.estimate import SMALL_CELL, Estimate, check_level, counted
+from evenscore.inference.intervals import invert, normal_quantile, student, wilson
 from evenscore.scores import GroupedScores
-from evenscore.thresholds import GroupRates
-
-__all__ = ["share_size", "sums_above", "sums_by_cell", "weight_by_class"]
-
-Floats = NDArray[np.float64]
+from evenscore.scores.arrays import Floats, ratio
+from evenscore.scores.thresholds import GroupRates, RateName, rates_at
 
 _ADDED = 2.0  # people of typical weight; measured in benchmarks/covering/cuts.py
 _EXACT = 1e-9  # the noise of equal weights is less, but for rounding
@@ -82,8 +81,7 @@ def sums_by_cell(scores: GroupedScores) -> Floats:
 def weight_by_class(sums: Floats) -> Floats:
     """Σw²/Σw of the positives, then the negatives, of every group: `typical` of `share_size`."""
     weight, square = sums[:2]
-    found = np.divide(square, weight, out=np.full(weight.shape, np.nan), where=weight > 0.0)
-    return np.asarray(found[::-1])
+    return ratio(square, weight)[::-1]
 
 
 def sums_above(scores: GroupedScores, rates: GroupRates) -> Floats:
@@ -92,14 +90,101 @@ def sums_above(scores: GroupedScores, rates: GroupRates) -> Floats:
     if all(c is scores.weight or np.array_equal(c, scores.weight) for c in columns):
         return np.stack([rates.selected] * 3)
     order = np.argsort(rates.thresholds, kind="stable")
-    starts = np.searchsorted(scores.score, rates.thresholds[order], side="right").tolist()
-    above = np.zeros((2, scores.n_cells))
-    found = np.zeros((2, *rates.selected.shape))
-    stop = len(scores)
-    for position, start in zip(order[::-1].tolist(), reversed(starts), strict=True):
-        rows = slice(start, stop)
-        for sums, column in zip(above, columns, strict=True):
-            sums += np.bincount(scores.cell[rows], column[rows], minlength=scores.n_cells)
-        found[:, position] = above.reshape(2, 2, -1)
-        stop = start
+    starts = np.searchsorted(scores.score, rates.thresholds[order], side="right")
+    sums = scores.sums_between(np.append(starts, len(scores)), *columns)
+    above = np.cumsum(sums[:, :0:-1], axis=1)[:, ::-1]  # what lies below all cuts comes first
+    found = np.empty((2, *rates.selected.shape))
+    found[:, order] = above.reshape(found.shape)
     return np.concatenate([rates.selected[None], found])
+
+
+# ---------------------------------------------------------------------- differences of rates
+
+# Whether the rate counts those selected (1) or rejected (0), in each class of which it is a share.
+_COUNTED: dict[RateName, dict[int, int]] = {
+    "fpr": {0: 1},
+    "tpr": {1: 1},
+    "fnr": {1: 0},
+    "selection_rate": {0: 1, 1: 1},
+    "error_rate": {0: 1, 1: 0},
+}
+
+
+def rate_difference_estimates(
+    scores: GroupedScores,
+    threshold: float,
+    rates: Sequence[RateName] = ("fpr", "tpr", "selection_rate", "error_rate"),
+    *,
+    confidence_level: float = 0.95,
+) -> list[Estimate]:
+    """Differences of the groups' rates (first minus second) at a *fixed* threshold.
+
+    Newcombe's interval, made of Wilson's intervals of the two rates; with weights, effective sizes
+    (`share_size`, those of the level) take the place of the numbers of people. The p-value is
+    one minus the largest level at which it leaves out zero; Holm's correction runs over the pairs
+    of groups of one rate.
+
+    >>> y, groups = [0, 1] * 100, ["a"] * 100 + ["b"] * 100
+    >>> scores = GroupedScores.from_arrays(y, range(200), sensitive_features=groups)
+    >>> [fpr] = rate_difference_estimates(scores, 49.5, ["fpr"])
+    >>> fpr.value, fpr.low < -0.5 < fpr.high
+    (-0.5, True)
+    """
+    level = check_level(confidence_level)
+    if np.ndim(threshold) > 0:
+        raise ValueError(f"threshold must be one number, not {threshold!r}.")
+    cut = rates_at(scores, threshold)
+    above = sums_above(scores, cut)[:, 0]
+    below = np.maximum(sums_by_cell(scores) - above, 0.0)
+    z = normal_quantile(0.5 + level / 2.0)
+    differences = []
+    for name in [rates] if isinstance(rates, str) else rates:
+        if name not in _COUNTED:
+            known = ", ".join(_COUNTED)
+            raise ValueError(f"There is no interval for {name!r}; there is for {known}.")
+        value = cut.rate(name)[0]
+        cells = _COUNTED[name]
+        inside = np.sum([(above if up else below)[:, c] for c, up in cells.items()], axis=0)
+        outside = np.sum([(below if up else above)[:, c] for c, up in cells.items()], axis=0)
+        sizes = share_size(inside, outside, z)
+        pairs = np.array(scores.pairs(), dtype=np.intp).reshape(-1, 2)
+        share, size = value[pairs].T, sizes[pairs].T
+        low, high = _newcombe(share, size, np.full(len(pairs), z))
+        p_values = invert(partial(_newcombe, share, size), len(pairs))
+        estimates = []
+        for k, (i, j) in enumerate(pairs.tolist()):
+            one, two = scores.names[i], scores.names[j]
+            small = float(size[:, k].min())
+            warnings: tuple[str, ...] = ()
+            if np.isnan(share[:, k]).any():
+                warnings = (f"the {name} of a group is undefined: it has an empty cell",)
+            elif small < SMALL_CELL:
+                warnings = (f"the smaller group is worth {counted(small)} only",)
+            estimates.append(
+                Estimate(
+                    name,
+                    float(share[0, k] - share[1, k]),
+                    float(low[k]),
+                    float(high[k]),
+                    level,
+                    "Newcombe",
+                    float(high[k] - low[k]) / (2.0 * z),
+                    p_value=float(p_values[k]),
+                    first=one,
+                    second=two,
+                    words=f"{name}: {share[0, k]:.1%} in {one}, {share[1, k]:.1%} in {two}",
+                    warnings=warnings,
+                )
+            )
+        differences += holm(estimates)
+    return differences
+
+
+def _newcombe(share: Floats, size: Floats, z: Floats) -> tuple[Floats, Floats]:
+    """Newcombe's interval of the difference of two shares, for many pairs: shapes (2, pairs)."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low, high = wilson(share, size, z)
+    gap = share[0] - share[1]
+    below = np.hypot(share[0] - low[0], high[1] - share[1])
+    above = np.hypot(high[0] - share[0], share[1] - low[1])
+    return gap - below, gap + above

@@ -1,26 +1,13 @@
-"""Training fair scores: surrogates, pairwise sums, one objective in score space, multipliers."""
+"""Learning fair scores: one objective in score space, and the scorers that minimise it.
 
-from evenscore.learning.multipliers import (
-    AugmentedLagrangian,
-    DualAscent,
-    MultiplierRule,
-    MultiplierState,
-    SignRule,
-)
-from evenscore.learning.objective import Evaluation, Objective
-from evenscore.learning.pairs import incomplete_auc, smooth_cells
-from evenscore.learning.terms import Terms, guard_rates
+Whoever writes a learner of their own subclasses `FairScorer`; a tree library for `BoostedScorer`
+subclasses `Booster`.
+"""
 
-__all__ = [
-    "AugmentedLagrangian",
-    "DualAscent",
-    "Evaluation",
-    "MultiplierRule",
-    "MultiplierState",
-    "Objective",
-    "SignRule",
-    "Terms",
-    "guard_rates",
-    "incomplete_auc",
-    "smooth_cells",
-]
+from evenscore.learning.base import FairScorer
+from evenscore.learning.boosters import Booster, TreeSettings
+from evenscore.learning.diagnosis import GapOutcome
+from evenscore.learning.task import History, Task
+from evenscore.learning.training_set import TrainingSet
+
+__all__ = ["Booster", "FairScorer", "GapOutcome", "History", "Task", "TrainingSet", "TreeSettings"]

@@ -1,4 +1,4 @@
-"""Multipliers of the saddle problem: three rules with the same `init`, `respond` and `update`.
+"""Multipliers of the saddle problem: two rules with the same `init`, `respond` and `update`.
 
 Minimising 1 − AUC + Σ λ|gap| is a saddle problem, since λ|g| is the largest m·g with |m| ≤ λ. A
 rule moves the multipliers m: `respond` says what the current (surrogate) gaps cost and the
@@ -6,32 +6,23 @@ derivative of that cost, `update` moves m after looking at the strict gaps. A st
 is a hard constraint; a tolerance ε lets |g| ≤ ε cost nothing: |g| becomes max(|g| − ε, 0).
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = [
-    "AugmentedLagrangian",
-    "DualAscent",
-    "MultiplierRule",
-    "MultiplierState",
-    "SignRule",
-    "excess",
-]
+from evenscore.scores.arrays import Floats
 
-Floats = NDArray[np.float64]
+_SWING = 0.02  # a gap less far beyond the other side may be there by chance
 
 
 @dataclass(frozen=True, eq=False)
 class MultiplierState:
     """Multipliers, the gaps tolerated, and what the augmented Lagrangian keeps.
 
-    That is: its penalty, strict minus surrogate gaps, and what was beyond the tolerance last.
+    That is: its penalty, strict minus surrogate gaps, what was beyond the tolerance last, and the
+    share of a step that a multiplier takes whose gap has swung from one side to the other.
     """
 
     multipliers: Floats
@@ -39,6 +30,7 @@ class MultiplierState:
     penalty: float = 0.0
     correction: Floats | float = 0.0
     beyond: Floats | None = None
+    ease: Floats | float = 1.0
 
 
 def excess(gaps: Floats, tolerance: Floats | float) -> Floats:
@@ -48,6 +40,11 @@ def excess(gaps: Floats, tolerance: Floats | float) -> Floats:
     array([ 0.01, -0.01,  0.  ])
     """
     return np.asarray(gaps - np.clip(gaps, -np.asarray(tolerance), tolerance))
+
+
+def shared(penalty: float, n_groups: int) -> float:
+    """A penalty for two groups, shared out among the pairs that a group is compared in."""
+    return penalty / max(1, n_groups - 1)
 
 
 @dataclass(frozen=True)
@@ -101,20 +98,6 @@ class SignRule(MultiplierRule):
 
 @final
 @dataclass(frozen=True)
-class DualAscent(MultiplierRule):
-    """Steps in proportion to the strict gaps: gradient ascent in m · gap − tolerance · |m|."""
-
-    rate: float = 1.0
-
-    def update(self, state: MultiplierState, strict: Floats, surrogate: Floats) -> MultiplierState:
-        """Add rate · gap, then move towards zero by rate · tolerance, not past it."""
-        moved = state.multipliers + self.rate * strict
-        shrunk = np.sign(moved) * np.maximum(np.abs(moved) - self.rate * state.tolerance, 0.0)
-        return replace(state, multipliers=self.bound(shrunk))
-
-
-@final
-@dataclass(frozen=True)
 class AugmentedLagrangian(MultiplierRule):
     """Multipliers with a quadratic penalty ρ, which makes the inner problem well behaved.
 
@@ -125,7 +108,9 @@ class AugmentedLagrangian(MultiplierRule):
     is the share of a new difference that enters the correction. `gain` is the share of a step that
     is made: less than one where updates come before the minimum is reached. There a multiplier also
     does well to wait while its gap is closing by itself: with `hold` it does not grow as long as
-    what is beyond the tolerance is less than that share of what it was.
+    what is beyond the tolerance is less than that share of what it was. A strict gap may be much
+    steeper than its surrogate: one that swings from beyond the tolerance on one side to beyond it
+    on the other, and by more than half as far, has its steps halved from then on.
     """
 
     penalty: float = 4.0
@@ -151,9 +136,12 @@ class AugmentedLagrangian(MultiplierRule):
         """The multiplier method's step, with the strict gaps."""
         rho = state.penalty
         wanted = rho * excess(strict + state.multipliers / rho, state.tolerance)
-        moved = self.bound(state.multipliers + self.gain * (wanted - state.multipliers))
         beyond = excess(strict, state.tolerance)
-        before = state.beyond
+        before, ease = state.beyond, state.ease
+        if before is not None:
+            far = np.abs(beyond) > np.maximum(_SWING, 0.5 * np.abs(before))
+            ease = np.where(far & (beyond * before < 0.0), 0.5 * ease, ease)
+        moved = self.bound(state.multipliers + self.gain * ease * (wanted - state.multipliers))
         if before is not None:
             closing = (np.abs(beyond) < self.hold * np.abs(before)) & (beyond * before > 0.0)
             growing = np.abs(moved) > np.abs(state.multipliers)
@@ -161,5 +149,6 @@ class AugmentedLagrangian(MultiplierRule):
             now, then = (np.max(np.abs(part), initial=0.0) for part in (beyond, before))
             if now > 0.5 * then:
                 rho = min(rho * self.growth, self.max_penalty)
-        correction = state.correction + self.damping * (strict - surrogate - state.correction)
-        return MultiplierState(moved, state.tolerance, rho, correction, beyond)
+        news = strict - surrogate - state.correction
+        correction = state.correction + self.damping * ease * news
+        return MultiplierState(moved, state.tolerance, rho, correction, beyond, ease)

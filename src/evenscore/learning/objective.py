@@ -5,33 +5,28 @@ One saddle problem serves every learner: minimise over the scores, and maximise 
 
     1 − AUC(s) + Σ_k m_k gap_k(s),
 
-AUC and gaps being surrogates (the step function replaced by a logistic one), for any mixture of AUC
-and ROC constraints and any number of groups. A linear scorer multiplies the gradient by Xᵀ,
-boosting takes it as it is, a network propagates it back.
+AUC and gaps being surrogates (the step function replaced by a logistic one), for any mixture of
+families of gaps and any number of groups: each family brings its surrogate, and they add up. A
+linear scorer multiplies the gradient by Xᵀ, boosting takes it as it is, a network propagates it
+back.
 
 The derivative at a score depends on the score and its cell only: it is a function on a grid for
 each cell, the `slopes`. A learner that works in batches reads them at any score it likes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenscore.constraints import Constraint
-from evenscore.learning.pairs import Grid, SmoothCells, smooth_cells
-from evenscore.learning.surrogates import logistic_slope
-from evenscore.learning.terms import Terms
-from evenscore.measures import auc_matrix
+from evenscore.gaps.family import GapFamily, family_values
+from evenscore.gaps.smooth import Grid, smooth_cells
 from evenscore.scores import GroupedScores
+from evenscore.scores.arrays import Bools, Floats, Ints
+from evenscore.scores.aucs import auc_matrix
 
-__all__ = ["Cuts", "Evaluation", "Objective", "Strict", "cuts"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 Respond = Callable[[Floats], tuple[float, Floats]]
 
 
@@ -58,6 +53,47 @@ class Strict:
     gaps: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The gaps a scorer is trained to close: those of the constraints, then those of their guards.
+
+    `tolerance` is NaN where the constraint does not say, `asked` tells the user's gaps from guards,
+    and `cells` (gaps, 2K) says which cells a gap looks at.
+    """
+
+    families: tuple[GapFamily, ...]
+    parts: tuple[slice, ...]  # where the gaps of each family stand
+    tolerance: Floats
+    asked: Bools
+    cells: Bools
+
+    def __len__(self) -> int:
+        return len(self.tolerance)
+
+    @classmethod
+    def of(cls, constraints: Sequence[GapFamily], n_groups: int, *, guards: bool = False) -> Self:
+        """Gaps between so many groups; a family that cannot be learned is refused."""
+        for family in constraints:
+            if not family.learnable:
+                raise TypeError(
+                    f"{family.name} cannot be learned: it has no surrogate, which scorers need."
+                )
+        around = [guard for family in constraints if (guard := family.guards()) is not None]
+        families = (*constraints, *(around if guards else ()))
+        cells = [family.cells(n_groups) for family in families]
+        sizes = [len(part) for part in cells]
+        ends = np.cumsum([0, *sizes]).tolist()
+        own = [np.nan if one.tolerance is None else one.tolerance for one in families]
+        asked = np.arange(len(families)) < len(constraints)
+        return cls(
+            families,
+            tuple(slice(*pair) for pair in pairwise(ends)),
+            np.repeat(np.array(own, dtype=np.float64), sizes),
+            np.repeat(asked, sizes),
+            np.concatenate([np.zeros((0, 2 * n_groups), dtype=bool), *cells]),
+        )
+
+
 class Objective:
     """Surrogate and strict AUC and gaps of scores, for fixed labels, groups and weights.
 
@@ -69,10 +105,10 @@ class Objective:
 
     def __init__(
         self,
-        positive: NDArray[np.bool_],
+        positive: Bools,
         codes: Ints,
         n_groups: int,
-        constraints: Sequence[Constraint] = (),
+        constraints: Sequence[GapFamily] = (),
         *,
         weight: Floats | None = None,
         bandwidth: float = 0.3,
@@ -90,46 +126,36 @@ class Objective:
         totals = np.bincount(self.cell, weights=weights, minlength=self.n_cells).astype(np.float64)
         self.cell_weights = totals.reshape(2, n_groups)
         self.share = weights / totals[self.cell]
-        self.terms = Terms.of(constraints, self.cell_weights, guards=guards)
+        self.terms = Terms.of(constraints, n_groups, guards=guards)
         self.optimism = np.zeros(len(self.terms))
         self.optimism[self.terms.asked] = optimism
-        self._undefined = self.terms.need(np.flatnonzero(totals == 0.0))
+        needs = [family.needs(n_groups) for family in self.terms.families] if 0.0 in totals else []
+        self._undefined = np.zeros(len(self.terms), dtype=bool)
+        for part, cells in zip(self.terms.parts, needs, strict=False):
+            self._undefined[part] = cells[:, totals == 0.0].any(axis=1)
         negatives, positives = self.cell_weights / self.cell_weights.sum(axis=1, keepdims=True)
         self._overall = np.zeros((self.n_cells, self.n_cells))
         self._overall[:n_groups, n_groups:] = np.outer(negatives, positives)
 
-    def grouped(self, score: Floats) -> GroupedScores:
-        """The scores by class and group, as an audit sees them."""
-        return GroupedScores.from_arrays(
-            self.positive,
-            score,
-            sensitive_features=self.codes,
-            sample_weight=self.weight,
-            group_order=range(self.n_groups),
-        )
-
     def strict(self, score: Floats) -> Strict:
         """The exact overall AUC and the exact gap of every term."""
-        scores = self.grouped(score)
-        return Strict(float(auc_matrix(scores).overall), self.terms.strict(scores) + self.optimism)
+        scores = GroupedScores.from_codes(
+            score, self.positive, self.codes, tuple(range(self.n_groups)), weight=self.weight
+        )
+        gaps = family_values(scores, self.terms.families) + self.optimism
+        return Strict(float(auc_matrix(scores).overall), gaps)
 
     def standard_errors(self) -> Floats:
-        """Of each gap, were the groups alike: √(a(1 − a)(1/n₀ + 1/n₁)) at a rate a.
+        """Of each gap, were the groups alike.
 
-        Of an AUC gap, that of the AUC of an uninformative score between two samples as large as the
-        classes of a group, for both groups together. A weight of two counts as two observations;
-        weights that add up to less than the number of rows are relative ones.
+        A weight of two counts as two observations; weights that add up to less than the number of
+        rows are relative ones.
         """
         total = float(self.cell_weights.sum())
         sizes = self.cell_weights.reshape(-1) * max(1.0, len(self.cell) / total)
-        inverse = 1.0 / np.where(sizes > 0.0, sizes, np.nan)
-        terms, k = self.terms, self.n_groups
-        roc = ~np.isnan(terms.rate)
-        rate = np.where(roc, terms.rate, 0.5)
-        ends = [inverse[cell] for cell in (terms.first, terms.second)]
-        both = [inverse[cell % k] + inverse[cell % k + k] for cell in (terms.first, terms.second)]
-        between = np.where(roc, rate * (1.0 - rate) * sum(ends), sum(both) / 12.0)
-        return np.sqrt(between)
+        return np.concatenate(
+            [np.zeros(0), *(family.noise(sizes) for family in self.terms.families)]
+        )
 
     def evaluate(self, score: Floats, respond: Respond) -> Evaluation:
         """Surrogates and the gradient with respect to the scores.
@@ -137,82 +163,43 @@ class Objective:
         `respond` turns the gaps into what they cost and the derivative of that cost by each gap:
         with fixed multipliers m, (m · gaps, m).
         """
-        smooth = smooth_cells(score, self.cell, self.share, self.n_cells, self.bandwidth)
-        aucs, terms = smooth.auc, self.terms
-        auc = float(np.sum(self._overall * aucs))
-        pairs, roc = terms.auc, terms.roc
-        gaps = np.empty(len(terms))
-        gaps[pairs] = np.tensordot(terms.coefficients, aucs, axes=2)
-        cut = cuts(smooth, terms.first[roc], terms.second[roc], terms.rate[roc])
-        gaps[roc] = cut.gaps
-        gaps += self.optimism
+        smooth = smooth_cells(score, self.cell, self.share, self.cell_weights, self.bandwidth)
+        auc = float(np.sum(self._overall * smooth.auc))
+        surrogates = [family.surrogate(smooth) for family in self.terms.families]
+        gaps = np.concatenate([np.zeros(0), *(one.gaps for one in surrogates)]) + self.optimism
         gaps[self._undefined] = np.nan
         cost, multipliers = respond(gaps)
-        combined = np.tensordot(multipliers[pairs], terms.coefficients, axes=1) - self._overall
-        # d/ds of Σ V_ij AUC_ij at a score of cell c: Σ_i (V_ic − V_ci) · density of cell i there.
-        slopes = (combined - combined.T).T @ smooth.density
-        cut.add_slopes(slopes, smooth, multipliers[roc])
+        slopes = smooth.auc_slopes(-self._overall)
+        for surrogate, part in zip(surrogates, self.terms.parts, strict=True):
+            slopes += surrogate.slopes(multipliers[part])
         gradient = self.share * smooth.grid.read_at(slopes, self.cell, smooth.placed)
         return Evaluation(auc, gaps, 1.0 - auc + cost, gradient, smooth.grid, slopes)
 
 
 @dataclass(frozen=True, eq=False)
-class Cuts:
-    """Thresholds of ROC gaps, the two cells compared, their densities there, and the gaps."""
+class Standardised:
+    """(raw − mean) / scale, under weights that add up to one."""
 
-    first: Ints
-    second: Ints
-    thresholds: Floats
-    densities: tuple[Floats, Floats]
-    gaps: Floats
+    score: Floats
+    mean: float
+    scale: float
+    share: Floats
 
-    def add_slopes(self, slopes: Floats, smooth: SmoothCells, multipliers: Floats) -> None:
-        """Add multiplier · dΔ/ds to the slopes, the thresholds moving with the scores.
-
-        With k_z the density of group z at the threshold t, a score of the second group moves the
-        gap by k(s − t) · 2k_0/(k_0 + k_1), one of the first by minus the same with k_1.
-        """
-        active = np.flatnonzero(multipliers)
-        if not len(active):
-            return
-        away = (smooth.grid.points - self.thresholds[active, None]) / smooth.bandwidth
-        kernel = logistic_slope(away) / smooth.bandwidth
-        one, two = (density[active] for density in self.densities)
-        factor = 2.0 * multipliers[active] / np.maximum(one + two, 1e-300)
-        np.add.at(slopes, self.first[active], -(factor * two)[:, None] * kernel)
-        np.add.at(slopes, self.second[active], (factor * one)[:, None] * kernel)
+    def pull_back(self, gradient: Floats) -> Floats:
+        """The gradient with respect to the raw scores, mean and scale moving with them."""
+        total, along = float(gradient.sum()), float(gradient @ self.score)
+        return (gradient - self.share * (total + along * self.score)) / self.scale
 
 
-def cuts(smooth: SmoothCells, first: Ints, second: Ints, rates: Floats) -> Cuts:
-    """Where the mean of two cells' surrogate rates is the rate asked, and by how much they differ.
+def standardise(raw: Floats, share: Floats) -> Standardised:
+    """Standardise scores; constant ones become zero, with a scale of one.
 
-    Exact on the smoothed distributions: the grid brackets each threshold, Newton's steps refine it.
+    >>> standardise(np.array([1.0, 3.0]), np.array([0.5, 0.5])).score
+    array([-1.,  1.])
     """
-    grid = smooth.grid
-    low, high = np.zeros(len(rates), dtype=np.intp), np.full(len(rates), grid.size - 1)
-    for _ in range(int(grid.size).bit_length()):
-        middle = (low + high) // 2
-        mean = 0.5 * (smooth.below[first, middle] + smooth.below[second, middle])
-        over = mean >= 1.0 - rates
-        low, high = np.where(over, low, middle), np.where(over, middle, high)
-    both = np.concatenate([first, second])
-
-    def read(position: Floats) -> tuple[Floats, Floats]:
-        """Smoothed distribution functions and densities, (2 × cuts), at a position each."""
-        placed = grid.place(np.tile(position, 2))
-        below, density = (
-            grid.read_at(part, both, placed).reshape(2, -1)
-            for part in (smooth.below, smooth.density)
-        )
-        return below, density
-
-    ends = [0.5 * (smooth.below[first, k] + smooth.below[second, k]) for k in (low, high)]
-    part = np.clip((1.0 - rates - ends[0]) / np.maximum(ends[1] - ends[0], 1e-300), 0.0, 1.0)
-    at: Floats = np.asarray(grid.start + grid.step * (low + part), dtype=np.float64)
-    for _ in range(2):
-        below, density = read(at)
-        step = (below.mean(axis=0) - (1.0 - rates)) / np.maximum(density.mean(axis=0), 1e-12)
-        at = at - np.clip(step, -grid.step, grid.step)
-    below, density = read(at)
-    one, two = density
-    return Cuts(first, second, at, (one, two), below[0] - below[1])
+    mean = float(share @ raw)
+    centred = raw - mean
+    scale = float(np.sqrt(share @ np.square(centred)))
+    if not scale > 1e-12 * max(abs(mean), 1e-300):
+        return Standardised(np.zeros_like(raw), mean, 1.0, share)
+    return Standardised(centred / scale, mean, scale, share)

@@ -1,5 +1,50 @@
-"""The paper this library comes from, made again: every table and figure, beside the published."""
+"""The paper: its numbers made again, its algorithms as published, its laws and bounds.
 
-from evenscore.paper.reproduction import Reproduced, reproduce
+Vogel, Bellet and Clémençon, Learning Fair Scoring Functions, AISTATS 2021.
+"""
 
-__all__ = ["Reproduced", "reproduce"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evenscore.paper import laws
+    from evenscore.paper.bounds import (
+        LearningBound,
+        auc_learning_bound,
+        density_ratio,
+        rates_needed,
+        roc_learning_bound,
+        sample_size_needed,
+        sup_gap_bound,
+    )
+    from evenscore.paper.reproduction import Reproduced, reproduce
+    from evenscore.paper.scorer import PaperScorer
+
+__all__ = [
+    "LearningBound",
+    "PaperScorer",
+    "Reproduced",
+    "auc_learning_bound",
+    "density_ratio",
+    "laws",
+    "rates_needed",
+    "reproduce",
+    "roc_learning_bound",
+    "sample_size_needed",
+    "sup_gap_bound",
+]
+
+_HOMES = {"PaperScorer": "scorer", "Reproduced": "reproduction", "reproduce": "reproduction"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: laws and bounds need none of the reproduction."""
+    if name not in __all__:
+        raise AttributeError(f"module 'evenscore.paper' has no attribute {name!r}")
+    if name == "laws":
+        return import_module("evenscore.paper.laws")
+    return getattr(import_module(f"evenscore.paper.{_HOMES.get(name, 'bounds')}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

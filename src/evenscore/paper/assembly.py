@@ -2,211 +2,176 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenscore.files import write_atomically
+from evenscore import __version__
+from evenscore.files.atomic import write_atomically
 from evenscore.paper import figures, tables
-from evenscore.paper.evidence import READINGS
-from evenscore.paper.page import Entry, page
 from evenscore.paper.parts import Outcome, Part, Store
-from evenscore.paper.plan import EXPERIMENTS, FULL, Plan, Target
+from evenscore.paper.plan import EXPERIMENTS, FULL, Plan, Scale, Target
 from evenscore.paper.published import DataName, Kind
 from evenscore.paper.real import Selection
 from evenscore.paper.synthetic import Experiment, Runs
-from evenscore.paper.table import Table
-from evenscore.plots.saving import save
+from evenscore.paper.table import Number, Picture, Table
+from evenscore.showing.plots.saving import save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Assembly", "assemble"]
-
-
-@dataclass
-class Assembly:
-    """What was written, and the experiments that are not finished."""
-
-    folder: Path
-    entries: list[Entry] = field(default_factory=list)
-    missing: list[Target] = field(default_factory=list)
-
-    def add_table(self, section: str, table: Table) -> None:
-        """Write a table as Markdown and CSV."""
-        write_atomically(self.folder / "tables" / f"{table.name}.md", table.to_markdown())
-        write_atomically(self.folder / "tables" / f"{table.name}.csv", table.to_csv())
-        self.entries.append(Entry(section, table.name, table.title, table=table))
-
-    def add_figure(self, section: str, name: str, title: str, made: Figure, said: str = "") -> None:
-        """Write a figure as SVG and PNG."""
-        save(made, self.folder / "figures" / f"{name}.svg")
-        made.set_layout_engine("none")  # it is laid out: once is enough
-        save(made, self.folder / "figures" / f"{name}.png")
-        self.entries.append(Entry(section, name, title, note=said))
-
-
-def assemble(plan: Plan, store: Store, folder: Path, left_out: Iterable[str] = ()) -> Assembly:
-    """Write all tables and figures whose parts are finished, and `index.html`."""
-    made = Assembly(folder)
-    _without_training(made, plan)
-    sections: dict[Target, Callable[[Assembly, Plan, Store], None]] = {
-        "synthetic": _synthetic,
-        "real": _real,
-        "grid": _grid,
-        "splits": _splits,
-        "readings": _readings,
-    }
-    for target, section in sections.items():
-        finished = all(store.path(part).exists() for part in plan.parts(target))
-        if finished and plan.parts(target):
-            section(made, plan, store)
-        else:
-            made.missing.append(target)
-    told = [f"Not done yet: {EXPERIMENTS[target]}." for target in made.missing]
-    write_atomically(
-        folder / "index.html", page(made.entries, [*left_out, *told], plan.scale, FULL)
-    )
-    return made
-
-
-def _all(store: Store, parts: Mapping[Any, Part]) -> dict[Any, Outcome]:
-    return {key: _one(store, part) for key, part in parts.items()}
-
-
-def _one(store: Store, part: Part) -> Outcome:
-    outcome = store.get(part)
-    if outcome is None:
-        raise OSError(f"{store.path(part)} cannot be read.")
-    return outcome
-
-
-def _runs(store: Store, parts: Mapping[Experiment, list[Part]]) -> dict[Experiment, Runs]:
-    return {
-        experiment: Runs.of([_one(store, part) for part in made])
-        for experiment, made in parts.items()
-    }
-
-
-def _without_training(made: Assembly, plan: Plan) -> None:
-    section = "Without training"
-    made.add_figure(
-        section,
-        "figure_1_credit",
-        "Figure 1: the credit example",
-        figures.credit(),
-        "A law with the properties that the text of the paper states; all curves are exact. Bottom "
-        "right: the same law with the positives of both groups alike at false positive rates up to "
-        "1/4 (shaded), which is what a ROC constraint asks for.",
-    )
-    made.add_table(section, tables.gamma())
-    made.add_table(section, tables.dimensions(plan.data))
-    made.add_table(section, tables.laws())
-    made.add_table(section, tables.thresholds())
-    made.add_figure(
-        section,
-        "example_1_tradeoff",
-        "Example 1: AUCs of s_c",
-        figures.square_tradeoff(),
-        "In closed form, for q₁ = 17/20.",
-    )
-
-
-def _synthetic(made: Assembly, plan: Plan, store: Store) -> None:
-    section = "Synthetic data"
-    runs = _runs(store, plan.synthetic)
-    made.add_table(section, tables.synthetic(runs))
-    for experiment, found in runs.items():
-        example = "Example 1" if experiment.example == "square" else "Example 2"
-        algorithm = "Algorithm 2" if experiment.kind == "roc" else "Algorithm 1"
-        told = f"{example}, {algorithm}"
-        name = f"{experiment.example}_{experiment.kind}"
-        made.add_figure(
-            section,
-            f"{name}_solutions",
-            f"{told}: solutions",
-            figures.solutions(experiment, found),
-            "The criterion in closed form, and where the learned scores lie on it.",
-        )
-        made.add_figure(
-            section, f"{name}_scores", f"{told}: scores", figures.score_maps(experiment, found)
-        )
-        made.add_figure(
-            section,
-            f"{name}_curves",
-            f"{told}: ROC curves",
-            figures.median_curves(experiment, found),
-            "Median over the runs with pointwise 95 % bands, test sets.",
-        )
-
-
 _PANELS: tuple[tuple[str, str, tuple[DataName, ...], bool], ...] = (
-    ("roc_compas_adult", "ROC curves, Compas and Adult, test rows", ("compas", "adult"), False),
-    ("roc_bank_german", "ROC curves, Bank and German", ("bank", "german"), True),
-    ("roc_compas_adult_train", "ROC curves, Compas and Adult", ("compas", "adult"), True),
-    ("roc_compas_two_years", "ROC curves, Compas (two years)", ("compas_two_years",), True),
+    ("roc_compas_adult", "Compas and Adult, test rows", ("compas", "adult"), False),
+    ("roc_bank_german", "Bank and German", ("bank", "german"), True),
+    ("roc_compas_adult_train", "Compas and Adult", ("compas", "adult"), True),
+    ("roc_compas_two_years", "Compas (two years)", ("compas_two_years",), True),
 )
 
 
-def _real(made: Assembly, plan: Plan, store: Store) -> None:
-    section = "Real data"
-    outcomes: dict[tuple[DataName, Kind], Outcome] = _all(store, plan.real)
-    made.add_table(section, tables.results(outcomes))
-    for name, title, data, train in _PANELS:
-        there = [one for one in data if one in plan.data]
-        if there:
-            said = (
-                "Black: the overall ROC curve. For every constraint, left: the two curves whose "
-                "areas the AUC constraint compares; right: the groups of each class against each "
-                "other, on the diagonal where they are alike."
-            )
-            said += " Dashed: training rows." if train else ""
-            made.add_figure(
-                section, name, title, figures.roc_panels(there, outcomes, train=train), said
-            )
+def assemble(plan: Plan, store: Store, folder: Path, left_out: Iterable[str]) -> list[str]:
+    """Write all tables and figures whose parts are finished, and `index.html`.
+
+    Returns what the experiments that are not finished are about.
+    """
+    assembly = _Assembly(plan, store, folder)
+    assembly.without_training()
+    missing = []
+    for target, description in EXPERIMENTS.items():
+        if plan.parts(target) and assembly.finished(target):
+            getattr(assembly, target)()
+        else:
+            missing.append(description)
+    remarks = [*left_out, *(f"Not done yet: {description}." for description in missing)]
+    write_atomically(folder / "index.html", _page(assembly.entries, remarks, plan.scale))
+    return missing
 
 
-def _selections(plan: Plan, store: Store) -> dict[tuple[DataName, Kind], Selection]:
-    outcomes = _all(store, plan.grid)
-    strengths, l2s = plan.scale.strengths, plan.scale.l2s
-    pairs = dict.fromkeys((name, kind) for name, kind, _ in outcomes)
-    return {
-        pair: Selection.of(strengths, l2s, [outcomes[*pair, strength] for strength in strengths])
-        for pair in pairs
-    }
+class _Assembly:
+    """What was written so far; a method for every experiment."""
 
+    def __init__(self, plan: Plan, store: Store, folder: Path) -> None:
+        self.plan, self.store, self.folder = plan, store, folder
+        self.entries: list[Table | Picture] = []
 
-def _grid(made: Assembly, plan: Plan, store: Store) -> None:
-    section = "The full grid"
-    selections = _selections(plan, store)
-    made.add_table(section, tables.parameters(selections))
-    made.add_table(section, tables.grid(selections))
-    name: DataName = "adult" if "adult" in plan.published else plan.published[0]
-    made.add_figure(
-        section,
-        "strength_path",
-        f"Figure 2: {name.capitalize()} against λ",
-        figures.strength_path(name, selections[name, "roc"]),
-        "Algorithm 2, with the λ_reg that the validation rows select; bars are two standard "
-        "errors on the test set.",
-    )
+    def add(self, table: Table) -> None:
+        """Write a table as Markdown and CSV."""
+        path = self.folder / "tables" / table.name
+        write_atomically(path.with_suffix(".md"), table.to_markdown())
+        write_atomically(path.with_suffix(".csv"), table.to_csv())
+        self.entries.append(table)
 
+    def draw(self, figure: Figure, caption: str, name: str = "", **facts: str) -> None:
+        """Write a figure as SVG and PNG."""
+        picture = Picture.captioned(caption, name, **facts)
+        path = self.folder / "figures" / picture.name
+        save(figure, path.with_suffix(".svg"))
+        figure.set_layout_engine("none")  # it is laid out: once is enough
+        save(figure, path.with_suffix(".png"))
+        self.entries.append(picture)
 
-def _splits(made: Assembly, plan: Plan, store: Store) -> None:
-    for scorer in plan.scale.scorers:
-        outcomes = {
-            name: [_one(store, part) for part in plan.splits[name, scorer]]
-            for name in plan.published
+    def finished(self, target: Target) -> bool:
+        return all(self.store.path(part).exists() for part in self.plan.parts(target))
+
+    def _outcome(self, part: Part) -> Outcome:
+        outcome = self.store.get(part)
+        if outcome is None:
+            raise OSError(f"{self.store.path(part)} cannot be read.")
+        return outcome
+
+    def _outcomes(self, parts: Mapping[Any, Part]) -> dict[Any, Outcome]:
+        return {key: self._outcome(part) for key, part in parts.items()}
+
+    def _runs(self, parts: Mapping[Experiment, list[Part]]) -> dict[Experiment, Runs]:
+        return {one: Runs.of(map(self._outcome, some)) for one, some in parts.items()}
+
+    def without_training(self) -> None:
+        self.draw(figures.credit(), "figure_1_credit")
+        self.add(tables.gamma())
+        self.add(tables.dimensions(self.plan.data))
+        self.add(tables.laws())
+        self.add(tables.thresholds())
+        self.draw(figures.square_tradeoff(), "example_1_tradeoff")
+
+    def synthetic(self) -> None:
+        runs = self._runs(self.plan.synthetic)
+        self.add(tables.synthetic(runs))
+        for experiment, own in runs.items():
+            algorithm = "Algorithm 2" if experiment.kind == "roc" else "Algorithm 1"
+            title = f"{tables.EXAMPLES[experiment.example]}, {algorithm}"
+            for caption, drawing in (
+                ("solutions", figures.solutions),
+                ("scores", figures.score_maps),
+                ("curves", figures.median_curves),
+            ):
+                name = f"{experiment.example}_{experiment.kind}_{caption}"
+                self.draw(drawing(experiment, own), caption, name, experiment=title)
+
+    def real(self) -> None:
+        outcomes = self._outcomes(self.plan.real)
+        self.add(tables.results(outcomes))
+        for name, title, data, train in _PANELS:
+            available = [one for one in data if one in self.plan.data]
+            if available:
+                drawing = figures.roc_panels(available, outcomes, train=train)
+                dashed = " Dashed: training rows." if train else ""
+                self.draw(drawing, "roc_panels", name, title=title, dashed=dashed)
+
+    def grid(self) -> None:
+        outcomes = self._outcomes(self.plan.grid)
+        strengths, l2s = self.plan.scale.strengths, self.plan.scale.l2s
+        selections: dict[tuple[DataName, Kind], Selection] = {
+            pair: Selection.of(strengths, l2s, [outcomes[*pair, one] for one in strengths])
+            for pair in dict.fromkeys((name, kind) for name, kind, _ in outcomes)
         }
-        made.add_table("What one split hid", tables.splits(scorer, outcomes))
+        self.add(tables.parameters(selections))
+        self.add(tables.grid(selections))
+        name: DataName = "adult" if "adult" in self.plan.published else self.plan.published[0]
+        drawing = figures.strength_path(name, selections[name, "roc"])
+        self.draw(drawing, "strength_path", data=name.capitalize())
+
+    def splits(self) -> None:
+        for scorer in self.plan.scale.scorers:
+            outcomes = {
+                name: [self._outcome(part) for part in self.plan.splits[name, scorer]]
+                for name in self.plan.published
+            }
+            self.add(tables.splits(scorer, outcomes))
+
+    def readings(self) -> None:
+        if self.finished("real"):
+            usual = self._outcomes(self.plan.real)
+            self.add(tables.readings(self._outcomes(self.plan.readings), usual))
+        self.add(tables.synthetic(self._runs(self.plan.area), "area"))
 
 
-def _readings(made: Assembly, plan: Plan, store: Store) -> None:
-    section = "What the paper leaves unsaid"
-    if all(store.path(part).exists() for part in plan.parts("real")):
-        made.add_table(
-            section,
-            tables.readings(_all(store, plan.readings), _all(store, plan.real), READINGS),
-        )
-    made.add_table(section, tables.area(_runs(store, plan.area)))
+def _page(entries: list[Table | Picture], remarks: list[str], scale: Scale) -> str:
+    """HTML that refers to the figures and tables beside it and to nothing else.
+
+    A smaller scale than the full one is told, and no result of it is called met.
+    """
+    from jinja2 import Environment
+
+    source = files("evenscore.paper").joinpath("page.html.jinja").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    sections: dict[str, list[Table | Picture]] = {}
+    for entry in entries:
+        sections.setdefault(entry.section, []).append(entry)
+    compared = [
+        number
+        for entry in entries
+        if isinstance(entry, Table) and entry.name in ("synthetic", "results")
+        for number in entry.numbers
+        if number.published is not None
+    ]
+    return environment.from_string(source).render(
+        sections=sections,
+        remarks=remarks,
+        scale=scale,
+        full=scale == replace(FULL, runs=scale.runs),
+        version=__version__,
+        is_number=lambda cell: isinstance(cell, Number),
+        n_compared=len(compared),
+        n_beyond=sum(number.verdict == "beyond noise" for number in compared),
+    )

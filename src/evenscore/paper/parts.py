@@ -4,8 +4,6 @@ An outcome depends on its parameters, on our own code and on the libraries that 
 All of them are part of a part's identity: after a change of any, parts are done again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -14,7 +12,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -26,9 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import evenscore
-from evenscore.files import write_atomically
-
-__all__ = ["Outcome", "Part", "Store", "run"]
+from evenscore.files.atomic import write_atomically
 
 Outcome = dict[str, NDArray[Any]]
 """What a part found: named arrays."""
@@ -36,9 +32,8 @@ Outcome = dict[str, NDArray[Any]]
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "lightgbm", "jax", "jaxlib", "optax")
 # Where code only shows outcomes, or has no part in them.
 _APART = (
-    "audit", "cli", "findings", "models", "plots", "report", "results", "schema", "sections",
-    "tables", "terminal", "tradeoff", "paper/assembly", "paper/figures", "paper/page",
-    "paper/reproduction", "paper/table",
+    "auditing", "choosing", "cli", "files", "showing", "paper/assembly", "paper/captions",
+    "paper/figures", "paper/reproduction", "paper/table",
 )  # fmt: skip
 
 
@@ -57,14 +52,14 @@ class Part:
     @property
     def identity(self) -> str:
         """All that the outcome depends on, as text."""
-        told = {
+        facts = {
             "code": _code(),
             "libraries": _libraries(),
             "part": self.name,
             "work": f"{self.work.__module__}.{self.work.__qualname__}",
             **self.parameters,
         }
-        return json.dumps(told, sort_keys=True)
+        return json.dumps(facts, sort_keys=True)
 
     @property
     def file_name(self) -> str:
@@ -75,10 +70,10 @@ class Part:
 
 @lru_cache(maxsize=1)
 def _code() -> str:
-    """A hash of our own source, but for what only shows outcomes."""
+    """A hash of our own source and numbers, but for what only shows outcomes."""
     root = Path(evenscore.__file__).parent
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted((*root.rglob("*.py"), *root.rglob("*.toml"))):
         name = path.relative_to(root).as_posix()
         if not name.startswith(_APART):
             digest.update(f"{name}\n".encode() + path.read_bytes())
@@ -87,13 +82,13 @@ def _code() -> str:
 
 @lru_cache(maxsize=1)
 def _libraries() -> dict[str, str]:
-    found = {}
+    versions = {}
     for name in _LIBRARIES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "none"
-    return found
+            versions[name] = "none"
+    return versions
 
 
 _UNREADABLE = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error)
@@ -137,45 +132,30 @@ def run(
     store: Store,
     *,
     jobs: int = 1,
-    done: Callable[[Part], None] = lambda part: None,
+    done: Callable[[str], None] = lambda name: None,
 ) -> list[Outcome]:
     """The outcomes of all parts, in their order; those not in the store are found and kept.
 
-    `jobs` processes work at a time; an outcome does not depend on how many. `done` is called after
-    every part, also those that were there.
+    `jobs` processes work at a time; an outcome does not depend on how many. `done` is called with
+    the name of every part, also of those that were there.
     """
+    from joblib import Parallel, delayed
+
     outcomes = [store.get(part) for part in parts]
     missing = [number for number, outcome in enumerate(outcomes) if outcome is None]
     for part, outcome in zip(parts, outcomes, strict=True):
         if outcome is not None:
-            done(part)
+            done(part.name)
     compiled = store.folder / "compiled"
-    with _working([parts[number] for number in missing], jobs, compiled) as found:
-        for number, outcome in found:
-            outcomes[missing[number]] = outcome
-            store.put(parts[missing[number]], outcome)
-            done(parts[missing[number]])
-    return [outcome for outcome in outcomes if outcome is not None]
-
-
-@contextmanager
-def _working(
-    parts: list[Part], jobs: int, compiled: Path
-) -> Iterator[Iterator[tuple[int, Outcome]]]:
-    """The outcomes as they are found, with their numbers."""
-    if jobs == 1 or len(parts) < 2:
-        yield (_numbered(number, part, compiled) for number, part in enumerate(parts))
-        return
-    # Imported here because only parallel work needs it.
-    from joblib import Parallel, delayed
-
-    found = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(
-        delayed(_numbered)(number, part, compiled) for number, part in enumerate(parts)
+    workers = Parallel(
+        jobs if len(missing) > 1 else 1, return_as="generator_unordered", batch_size=1
     )
-    try:
-        yield found
-    finally:
-        found.close()
+    with closing(workers(delayed(_numbered)(k, parts[k], compiled) for k in missing)) as stream:
+        for number, outcome in stream:
+            outcomes[number] = outcome
+            store.put(parts[number], outcome)
+            done(parts[number].name)
+    return [outcome for outcome in outcomes if outcome is not None]
 
 
 def _numbered(number: int, part: Part, compiled: Path) -> tuple[int, Outcome]:

@@ -1,20 +1,27 @@
 """What is to be done: the parts of every experiment, at full scale or quickly."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from itertools import product
+from typing import Any, Literal, get_args
 
-from evenscore.paper.evidence import area_parts, reading_parts
-from evenscore.paper.parts import Part
-from evenscore.paper.published import L2_GRID, STRENGTH_GRID, DataName, Kind
-from evenscore.paper.real import grid_parts, published_parts
-from evenscore.paper.splits import SCORERS, split_parts
-from evenscore.paper.synthetic import Experiment, synthetic_parts
+from evenscore.paper.parts import Outcome, Part
+from evenscore.paper.published import (
+    KINDS,
+    L2,
+    L2_GRID,
+    RATES,
+    STRENGTH,
+    STRENGTH_GRID,
+    DataName,
+    Kind,
+)
+from evenscore.paper.real import SCORERS, fit_grid, fit_published, fit_split
+from evenscore.paper.real_data import fingerprint
+from evenscore.paper.synthetic import LEARNED, Experiment, learn
 
-__all__ = ["EXPERIMENTS", "FULL", "QUICK", "Plan", "Scale", "Target"]
+_TOGETHER = 10  # synthetic runs in one part
 
 Target = Literal["synthetic", "real", "grid", "splits", "readings"]
 
@@ -32,8 +39,7 @@ EXPERIMENTS: dict[Target, str] = {
 class Scale:
     """How much is done: numbers of runs, seeds, splits and iterations, and the grid."""
 
-    data: tuple[DataName, ...] = ("german", "adult", "compas", "bank")
-    other_compas: bool = True
+    data: tuple[DataName, ...] = get_args(DataName)
     runs: int = 100
     synthetic_iterations: int = 10_000
     seeds: int = 5
@@ -46,16 +52,10 @@ class Scale:
     area_runs: int = 20
     reading_seeds: int = 2
 
-    @property
-    def all_data(self) -> tuple[DataName, ...]:
-        """The four data sets, and Compas prepared in the other way."""
-        return (*self.data, "compas_two_years") if self.other_compas else self.data
-
 
 FULL = Scale()
 QUICK = Scale(
     data=("german",),
-    other_compas=False,
     runs=3,
     synthetic_iterations=500,
     seeds=2,
@@ -80,61 +80,92 @@ class Plan:
 
     @cached_property
     def published(self) -> tuple[DataName, ...]:
-        """The data sets with published numbers."""
-        return tuple(name for name in self.data if name in self.scale.data)
+        """The data sets with published numbers; Compas prepared in the other way has none."""
+        return tuple(name for name in self.data if name in L2)
 
     @cached_property
     def synthetic(self) -> dict[Experiment, list[Part]]:
         """By experiment."""
-        return synthetic_parts(runs=self.scale.runs, n_iter=self.scale.synthetic_iterations)
-
-    @cached_property
-    def real(self) -> dict[tuple[DataName, Kind], Part]:
-        """By data set and constraint."""
-        return published_parts(self.data, seeds=self.scale.seeds, n_iter=self.scale.iterations)
-
-    @cached_property
-    def grid(self) -> dict[tuple[DataName, Kind, float], Part]:
-        """By data set, algorithm and λ."""
-        return grid_parts(
-            self.published,
-            strengths=self.scale.strengths,
-            l2s=self.scale.l2s,
-            n_iter=self.scale.iterations,
-        )
-
-    @cached_property
-    def splits(self) -> dict[tuple[DataName, str], list[Part]]:
-        """By data set and scorer."""
-        return split_parts(
-            self.published,
-            self.scale.scorers,
-            splits=self.scale.splits,
-            n_iter=self.scale.network_iterations,
-        )
-
-    @cached_property
-    def readings(self) -> dict[tuple[str, DataName], Part]:
-        """By reading and data set."""
-        return reading_parts(
-            self.published, seeds=self.scale.reading_seeds, n_iter=self.scale.iterations
-        )
+        return {one: self._learned(one, self.scale.runs, "radius") for one in LEARNED}
 
     @cached_property
     def area(self) -> dict[Experiment, list[Part]]:
-        """Example 2 as printed, by experiment."""
-        return area_parts(runs=self.scale.area_runs, n_iter=self.scale.synthetic_iterations)
+        """Example 2 as printed, uniform in area, where the published numbers fit uniform radii."""
+        rings = [experiment for experiment in LEARNED if experiment.example == "rings"]
+        return {one: self._learned(one, self.scale.area_runs, "area") for one in rings}
+
+    def _learned(self, experiment: Experiment, runs: int, uniform: str) -> list[Part]:
+        """A run is the same whatever the number of runs."""
+        return [
+            Part(
+                f"synthetic-{experiment.example}-{experiment.kind}-{first}",
+                learn,
+                {
+                    "example": experiment.example,
+                    "kind": experiment.kind,
+                    "runs": list(range(first, min(first + _TOGETHER, runs))),
+                    "n_iter": self.scale.synthetic_iterations,
+                    "uniform": uniform,
+                },
+            )
+            for first in range(0, runs, _TOGETHER)
+        ]
+
+    @cached_property
+    def real(self) -> dict[tuple[DataName, Kind], Part]:
+        """By data set and constraint, on the published split."""
+        common = {"seeds": list(range(self.scale.seeds)), "n_iter": self.scale.iterations}
+        return {
+            (name, kind): _on(name, f"real-{name}-{kind}", fit_published, kind=kind, **common)
+            for name in self.data
+            for kind in KINDS
+        }
+
+    @cached_property
+    def grid(self) -> dict[tuple[DataName, Kind, float], Part]:
+        """By data set, algorithm and λ: all λ_reg are trained as one program."""
+        common = {"l2s": list(self.scale.l2s), "n_iter": self.scale.iterations}
+        parts = {}
+        for name, kind, strength in product(self.published, KINDS[1:], self.scale.strengths):
+            own = {"kind": kind, "strength": strength, **common}
+            label = f"grid-{name}-{kind}-{strength:g}"
+            parts[name, kind, strength] = _on(name, label, fit_grid, **own)
+        return parts
+
+    @cached_property
+    def splits(self) -> dict[tuple[DataName, str], list[Part]]:
+        """By data set and scorer, of the paper's sizes and stratified by class and group."""
+        parts: dict[tuple[DataName, str], list[Part]] = {}
+        splits = range(self.scale.splits)
+        for name, scorer, split in product(self.published, self.scale.scorers, splits):
+            own = {"scorer": scorer, "split": split, "n_iter": self.scale.network_iterations}
+            part = _on(name, f"split-{name}-{scorer}-{split}", fit_split, **own)
+            parts.setdefault((name, scorer), []).append(part)
+        return parts
+
+    @cached_property
+    def readings(self) -> dict[tuple[DataName, str], Part]:
+        """Algorithm 2 as printed, by data set and reading; ours are Δt = 0.01 and the plain sum."""
+        common = {"seeds": list(range(self.scale.reading_seeds)), "n_iter": self.scale.iterations}
+        step = "Δt = 0.001, as printed"
+        mean = "ROC terms averaged over the rates of a class, as printed"
+        parts = {}
+        for name in self.published:
+            # The mean of two terms is their sum with half the strength.
+            halved = {"kind": "roc", "strength": STRENGTH[name, "roc"] / len(RATES), **common}
+            printed = {"kind": "roc", "threshold_step": 0.001, **common}
+            parts[name, step] = _on(name, f"reading-step-{name}", fit_published, **printed)
+            parts[name, mean] = _on(name, f"reading-mean-{name}", fit_published, **halved)
+        return parts
 
     def parts(self, target: Target) -> list[Part]:
         """All parts of an experiment."""
+        found = [*getattr(self, target).values()]
         if target == "readings":
-            return [*_flat(self.readings), *_flat(self.area)]
-        return list(_flat(getattr(self, target)))
+            found += self.area.values()
+        return [part for some in found for part in ([some] if isinstance(some, Part) else some)]
 
 
-def _flat(parts: Mapping[Any, Part | Sequence[Part]]) -> Iterator[Part]:
-    for made in parts.values():
-        if isinstance(made, Part):
-            yield made
-        else:
-            yield from made
+def _on(name: DataName, label: str, work: Callable[..., Outcome], **parameters: Any) -> Part:
+    """Work on a data set, a fingerprint of which is among the parameters."""
+    return Part(label, work, {"name": name, "data": fingerprint(name), **parameters})

@@ -1,4 +1,4 @@
-"""The paper's algorithms on real data: at the published parameters, and over the full grid.
+"""Real data: the paper's algorithms at their parameters and over the grid, all scorers on splits.
 
 In the grid, λ_reg is chosen for every λ as the paper says: by the criterion AUC − λ Σ|gap| on the
 validation rows. How λ itself was chosen the paper does not say ("to obtain interesting
@@ -7,27 +7,29 @@ trade-offs"); `Selection` takes the least λ whose gaps on the validation rows a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenscore.datasets import Dataset
-from evenscore.paper.parts import Outcome, Part
-from evenscore.paper.published import KINDS, L2_GRID, STRENGTH_GRID, DataName, Kind
-from evenscore.paper.real_data import DATA, codes, fingerprint, judge, load, published_split
-from evenscore.scorers.neural import NeuralScorer
+from evenscore.learning.boosted import BoostedScorer
+from evenscore.learning.linear import LinearScorer
+from evenscore.learning.neural import NeuralScorer
+from evenscore.paper.parts import Outcome
+from evenscore.paper.published import KINDS, DataName, Kind
+from evenscore.paper.real_data import DATA, codes, columns, judge, load, published_split
+from evenscore.paper.scorer import PaperScorer
+from evenscore.repairing.scorer import RepairedScorer
+from evenscore.scores.arrays import Floats
 
-__all__ = ["Selection", "grid_parts", "paper_scorer", "published_parts"]
-
-Floats = NDArray[np.float64]
+Outcomes = Mapping[tuple[DataName, Kind], Outcome]
 
 _SMALL_GAP = 0.05
+_TOLERANCE = 0.02
 
 
-def paper_scorer(name: DataName, kind: Kind, **parameters: Any) -> NeuralScorer:
+def paper_scorer(name: DataName, kind: Kind, **parameters: Any) -> PaperScorer:
     """Algorithm 1 or 2 with the published parameters, unless others are given."""
     setting = DATA[name]
     constraint = setting.constraint(kind)
@@ -36,91 +38,23 @@ def paper_scorer(name: DataName, kind: Kind, **parameters: Any) -> NeuralScorer:
         "l2": setting.l2,
         "validation_fraction": setting.validation_fraction,
     }
-    return NeuralScorer(constraint, mode="paper", **(given | parameters))
-
-
-# ---------------------------------------------------------------------- published parameters
-
-
-def published_parts(
-    names: Sequence[DataName], *, seeds: int = 5, n_iter: int = 20_000
-) -> dict[tuple[DataName, Kind], Part]:
-    """One part for every data set and constraint, on the published split."""
-    return {
-        (name, kind): Part(
-            f"real-{name}-{kind}",
-            fit_published,
-            {
-                "name": name,
-                "kind": kind,
-                "data": fingerprint(name),
-                "seeds": list(range(seeds)),
-                "n_iter": n_iter,
-            },
-        )
-        for name in names
-        for kind in KINDS
-    }
+    return PaperScorer(constraint, **(given | parameters))
 
 
 def fit_published(
-    name: DataName,
-    kind: Kind,
-    data: str,
-    seeds: list[int],
-    n_iter: int,
-    strength: float | None = None,
-    threshold_step: float = 0.01,
+    name: DataName, kind: Kind, data: str, seeds: list[int], **parameters: Any
 ) -> Outcome:
     """Fit once a seed: test measures (seeds, 2, 6), and the first fit's scores of all rows."""
     rows = load(name)
     train, test = published_split(rows)
-    changed: dict[str, Any] = {} if strength is None else {"strength": strength}
-    found, first = [], None
+    measures, first = [], None
     for seed in seeds:
-        scorer = paper_scorer(
-            name, kind, n_iter=n_iter, random_state=seed, threshold_step=threshold_step, **changed
-        )
-        _fit(scorer, rows, train)
-        found.append(judge(name, scorer.decision_function(rows.X[test]), test))
+        scorer = paper_scorer(name, kind, random_state=seed, **parameters)
+        scorer.fit(**columns(rows, train))
+        measures.append(judge(name, scorer.decision_function(rows.X[test]), test))
         if first is None:
             first = scorer.decision_function(rows.X)
-    return {"measures": np.array(found), "scores": np.asarray(first)}
-
-
-def _fit(scorer: NeuralScorer, data: Dataset, train: Any) -> NeuralScorer:
-    return scorer.fit(data.X[train], data.y[train], sensitive_features=codes(data, train))
-
-
-# ---------------------------------------------------------------------- the full grid
-
-
-def grid_parts(
-    names: Sequence[DataName],
-    *,
-    strengths: Sequence[float] = STRENGTH_GRID,
-    l2s: Sequence[float] = L2_GRID,
-    n_iter: int = 20_000,
-) -> dict[tuple[DataName, Kind, float], Part]:
-    """One part for every data set, algorithm and λ: all λ_reg are trained as one program."""
-    kinds: tuple[Kind, ...] = ("auc", "roc")
-    return {
-        (name, kind, strength): Part(
-            f"grid-{name}-{kind}-{strength:g}",
-            fit_grid,
-            {
-                "name": name,
-                "kind": kind,
-                "data": fingerprint(name),
-                "strength": strength,
-                "l2s": list(l2s),
-                "n_iter": n_iter,
-            },
-        )
-        for name in names
-        for kind in kinds
-        for strength in strengths
-    }
+    return {"measures": np.array(measures), "scores": np.asarray(first)}
 
 
 def fit_grid(
@@ -130,12 +64,7 @@ def fit_grid(
     rows = load(name)
     train, test = published_split(rows)
     scorer = paper_scorer(name, kind, strength=strength, n_iter=n_iter, random_state=0)
-    fits = scorer.fit_many(
-        rows.X[train],
-        rows.y[train],
-        [{"l2": l2} for l2 in l2s],
-        sensitive_features=codes(rows, train),
-    )
+    fits = scorer.fit_many(grid=[{"l2": l2} for l2 in l2s], **columns(rows, train))
     # The last update looks at the final network.
     auc = np.array([fit.history_.auc[-1] for fit in fits])
     gaps = np.array([fit.history_.gaps[-1] for fit in fits])
@@ -145,6 +74,43 @@ def fit_grid(
         "validation_gaps": gaps,
         "measures": np.array([judge(name, f.decision_function(rows.X[test]), test) for f in fits]),
     }
+
+
+SCORERS = {
+    "paper": "the paper's networks",
+    "linear": "LinearScorer",
+    "neural": "NeuralScorer",
+    "boosted": "BoostedScorer",
+    "repaired": "RepairedScorer on LightGBM",
+}
+"""Which learn on many splits: the paper's and ours."""
+
+
+def fit_split(name: DataName, scorer: str, data: str, split: int, n_iter: int | None) -> Outcome:
+    """Fit with each constraint on one split: test measures (none, AUC, ROC; 2; 6)."""
+    rows = load(name)
+    train, test = rows.split(split)
+    measures = []
+    for kind in KINDS:
+        model = _scorer(scorer, name, kind, split, n_iter).fit(**columns(rows, train))
+        needed = {"sensitive_features": codes(rows, test)} if scorer == "repaired" else {}
+        score = model.decision_function(rows.X[test], **needed)
+        measures.append(judge(name, score, test))
+    return {"measures": np.array(measures)}
+
+
+def _scorer(scorer: str, name: DataName, kind: Kind, seed: int, n_iter: int | None) -> Any:
+    """Ours have their defaults, the learned ones a tolerance; `n_iter` shortens networks."""
+    constraint = DATA[name].constraint(kind)
+    length: dict[str, Any] = {} if n_iter is None else {"n_iter": n_iter}
+    learned: dict[str, Any] = {"tolerance": _TOLERANCE, "random_state": seed}
+    if scorer == "paper":
+        return paper_scorer(name, kind, random_state=seed, **length)
+    if scorer == "repaired":
+        return RepairedScorer(constraints=constraint, n_jobs=1, random_state=seed)
+    if scorer == "neural":
+        return NeuralScorer(constraint, **learned, **length)
+    return {"linear": LinearScorer, "boosted": BoostedScorer}[scorer](constraint, **learned)
 
 
 @dataclass(frozen=True, eq=False)

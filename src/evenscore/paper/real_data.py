@@ -3,39 +3,26 @@
 Everything here is shared by the published parameters, the full grid and the other splits.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenscore import datasets
-from evenscore.constraints import AucConstraint, RocConstraint
 from evenscore.datasets import Dataset
-from evenscore.inference import auc_estimates
-from evenscore.inference.gaps import constraint_estimates
+from evenscore.gaps import AucConstraint, RocConstraint
+from evenscore.inference import auc_estimates, roc_band
+from evenscore.inference.intervals import normal_quantile
 from evenscore.paper.published import L2, RATES, STRENGTH, DataName, Kind
-from evenscore.scores import GroupedScores
-
-__all__ = [
-    "DATA",
-    "ROC",
-    "RealData",
-    "available",
-    "codes",
-    "fingerprint",
-    "grouped",
-    "judge",
-    "load",
-    "published_split",
-]
+from evenscore.scores import CLASSES, GroupedScores
+from evenscore.scores.arrays import Floats
+from evenscore.scores.aucs import inter_group_curve
 
 Rows = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 ROC = RocConstraint(on="both", rates=RATES)
 
@@ -61,16 +48,12 @@ class RealData:
 
     def strength(self, kind: Kind) -> float:
         """The published λ; for the other preprocessing of Compas, that of Compas."""
-        return STRENGTH[self._published, kind]
+        return STRENGTH[self.name.removesuffix("_two_years"), kind]
 
     @property
     def l2(self) -> float:
         """The published λ_reg."""
-        return L2[self._published]
-
-    @property
-    def _published(self) -> str:
-        return "compas" if self.name == "compas_two_years" else self.name
+        return L2[self.name.removesuffix("_two_years")]
 
 
 DATA: dict[DataName, RealData] = {
@@ -90,13 +73,8 @@ def load(name: DataName) -> Dataset:
     """The data set, kept in memory: many fits look at it."""
     if name == "compas_two_years":
         return datasets.load_compas(version="two-years")
-    loader = {
-        "german": datasets.load_german,
-        "adult": datasets.load_adult,
-        "compas": datasets.load_compas,
-        "bank": datasets.load_bank,
-    }[name]
-    return loader()
+    dataset: Dataset = getattr(datasets, f"load_{name}")()
+    return dataset
 
 
 def available(names: Sequence[DataName]) -> tuple[list[DataName], list[str]]:
@@ -145,6 +123,11 @@ def codes(data: Dataset, rows: Rows) -> NDArray[np.int64]:
     return np.asarray(data.groups[rows] == data.group_order[1], dtype=np.int64)
 
 
+def columns(data: Dataset, rows: Rows) -> dict[str, Any]:
+    """What a scorer is fitted on."""
+    return {"X": data.X[rows], "y": data.y[rows], "sensitive_features": codes(data, rows)}
+
+
 def grouped(name: DataName, score: Floats, rows: Rows) -> GroupedScores:
     """Scores of some rows by class and group, in the paper's order of the groups."""
     data = load(name)
@@ -157,6 +140,10 @@ def judge(name: DataName, score: Floats, rows: Rows) -> Floats:
     """Values and standard errors, (2, 6), in the order of the published measures; gaps signed."""
     scores = grouped(name, score, rows)
     auc, _ = auc_estimates(scores)
-    gaps = constraint_estimates(scores, [AucConstraint.named(DATA[name].auc_constraint), ROC])
-    found = [auc, *gaps]
-    return np.array([[e.value for e in found], [e.standard_error for e in found]])
+    [gap] = AucConstraint.named(DATA[name].auc_constraint).estimates(scores)
+    values, errors = [auc.value, gap.value], [auc.standard_error, gap.standard_error]
+    for on in CLASSES:  # the paper's Δ: by Definition 1, cut in its group 0
+        band = roc_band(inter_group_curve(scores, on), RATES, kind="pointwise").gap()
+        values += band.value.tolist()
+        errors += ((band.high - band.low) / (2.0 * normal_quantile(0.975))).tolist()
+    return np.array([values, errors])

@@ -1,7 +1,5 @@
 """One call from nothing to the paper's evidence."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,13 +7,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args
 
-from evenscore.paper.assembly import Assembly, assemble
-from evenscore.paper.parts import Part, Store, run
+from evenscore.learning.parameters import progress
+from evenscore.paper.assembly import assemble
+from evenscore.paper.parts import Store, run
 from evenscore.paper.plan import EXPERIMENTS, FULL, QUICK, Plan, Target
 from evenscore.paper.real_data import available
-from evenscore.scorers.progress import progress
-
-__all__ = ["Reproduced", "Targets", "reproduce"]
 
 Targets = Literal["synthetic", "real", "grid", "splits", "readings", "figures", "all"]
 
@@ -27,7 +23,6 @@ class Reproduced:
     page: Path
     left_out: tuple[str, ...]
     missing: tuple[str, ...]
-    assembly: Assembly
 
 
 def reproduce(
@@ -61,7 +56,7 @@ def reproduce(
     wanted: list[Target] = [name for name in EXPERIMENTS if target in (name, "all")]
     if wanted and (find_spec("jax") is None or find_spec("optax") is None):
         raise ImportError("The experiments need JAX: pip install 'evenscore[neural]'.")
-    there, left_out = available(scale.all_data)
+    there, left_out = available(scale.data)
     for sentence in left_out:
         say(sentence)
     plan = Plan(scale, tuple(there))
@@ -70,11 +65,6 @@ def reproduce(
     for name in wanted:
         parts = plan.parts(name)
         with progress(EXPERIMENTS[name], len(parts), verbose=verbose) as advance:
-
-            def done(part: Part, advance: Callable[[str], None] = advance) -> None:
-                advance(part.name)
-
-            run(parts, store, jobs=processes, done=done)
-    made = assemble(plan, store, folder, left_out)
-    missing = tuple(EXPERIMENTS[name] for name in made.missing)
-    return Reproduced(folder / "index.html", tuple(left_out), missing, made)
+            run(parts, store, jobs=processes, done=advance)
+    missing = assemble(plan, store, folder, left_out)
+    return Reproduced(folder / "index.html", tuple(left_out), tuple(missing))

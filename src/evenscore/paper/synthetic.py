@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenscore.constraints import AucConstraint, RocConstraint
-from evenscore.curves import RocCurve
 from evenscore.datasets import SyntheticSample, make_rings, make_square
-from evenscore.measures import auc_matrix, inter_group_curve, roc_gap
-from evenscore.paper.parts import Outcome, Part
-from evenscore.paper.published import Kind
-from evenscore.scorers.neural import NeuralScorer
+from evenscore.gaps import AucConstraint, RocConstraint
+from evenscore.paper.parts import Outcome
+from evenscore.paper.published import Example, Kind
+from evenscore.paper.scorer import PaperScorer
 from evenscore.scores import CLASSES, GroupedScores
-
-__all__ = ["EXPERIMENTS", "RATES", "Experiment", "Runs", "coefficient", "draw", "synthetic_parts"]
-
-Floats = NDArray[np.float64]
-Example = Literal["square", "rings"]
+from evenscore.scores.arrays import Floats
+from evenscore.scores.aucs import auc_matrix, inter_group_curve
+from evenscore.scores.curve import RocCurve
 
 RATE = 3 / 4  # of the ROC constraint
 RATES = np.linspace(0.0, 1.0, 101)  # at which curves are kept
 CURVES = ("H,G", "H0,G0", "H1,G1", "H0,H1", "G0,G1")
-_TOGETHER = 10  # runs in one part
 _N_TRAIN, _N_TEST = 10_000, 20_000
 _L2 = 0.01
 
@@ -39,11 +33,6 @@ class Experiment:
     kind: Kind
 
     @property
-    def name(self) -> str:
-        """For files."""
-        return f"{self.example}-{self.kind}"
-
-    @property
     def constraint(self) -> AucConstraint | RocConstraint:
         """The intra-group one, or equal false positive rates at 3/4."""
         if self.kind == "roc":
@@ -51,7 +40,7 @@ class Experiment:
         return AucConstraint.named("intra_group")
 
 
-EXPERIMENTS = (Experiment("square", "auc"), Experiment("rings", "auc"), Experiment("rings", "roc"))
+LEARNED = (Experiment("square", "auc"), Experiment("rings", "auc"), Experiment("rings", "roc"))
 STRENGTHS = (0.0, 1.0)
 
 
@@ -72,31 +61,8 @@ class Runs:
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Runs:
         """Put the parts of an experiment together."""
-        told = list(outcomes)
-        return cls(*(np.concatenate([o[name] for o in told]) for name in cls.__annotations__))
-
-
-def synthetic_parts(
-    *, runs: int = 100, n_iter: int = 10_000, uniform: str = "radius"
-) -> dict[Experiment, list[Part]]:
-    """The parts of every experiment; a run is the same whatever the number of runs."""
-    return {
-        experiment: [
-            Part(
-                f"synthetic-{experiment.name}-{first}",
-                learn,
-                {
-                    "example": experiment.example,
-                    "kind": experiment.kind,
-                    "runs": list(range(first, min(first + _TOGETHER, runs))),
-                    "n_iter": n_iter,
-                    "uniform": uniform,
-                },
-            )
-            for first in range(0, runs, _TOGETHER)
-        ]
-        for experiment in EXPERIMENTS
-    }
+        parts = list(outcomes)
+        return cls(*(np.concatenate([o[name] for o in parts]) for name in cls.__annotations__))
 
 
 def draw(
@@ -111,32 +77,22 @@ def draw(
 def learn(example: Example, kind: Kind, runs: Sequence[int], n_iter: int, uniform: str) -> Outcome:
     """Learn at λ = 0 and 1 on every run's own sample, and judge on another."""
     experiment = Experiment(example, kind)
-    found = []
+    judged = []
     for run in runs:
         rng = np.random.default_rng([run, 2021])  # the same samples for every algorithm
         train = draw(example, _N_TRAIN, rng, uniform)
         test = draw(example, _N_TEST, rng, uniform)
-        scorer = NeuralScorer(
-            experiment.constraint,
-            mode="paper",
-            strength=1.0,
-            hidden=(),
-            l2=_L2,
-            n_iter=n_iter,
-            random_state=run,
+        scorer = PaperScorer(
+            experiment.constraint, strength=1.0, hidden=(), l2=_L2, n_iter=n_iter, random_state=run
         )
-        fits = scorer.fit_many(
-            train.X,
-            train.y,
-            [{"strength": strength} for strength in STRENGTHS],
-            sensitive_features=train.groups,
-        )
-        found.append([_judge(example, fit, test) for fit in fits])
+        grid = [{"strength": strength} for strength in STRENGTHS]
+        fits = scorer.fit_many(train.X, train.y, grid, sensitive_features=train.groups)
+        judged.append([_judge(example, fit, test) for fit in fits])
     names = Runs.__annotations__
-    return {name: np.array([[one[name] for one in run] for run in found]) for name in names}
+    return {name: np.array([[one[name] for one in run] for run in judged]) for name in names}
 
 
-def _judge(example: Example, scorer: NeuralScorer, test: SyntheticSample[Any]) -> dict[str, Any]:
+def _judge(example: Example, scorer: PaperScorer, test: SyntheticSample[Any]) -> dict[str, Any]:
     scores = GroupedScores.from_arrays(
         test.y, scorer.decision_function(test.X), sensitive_features=test.groups
     )
@@ -144,8 +100,8 @@ def _judge(example: Example, scorer: NeuralScorer, test: SyntheticSample[Any]) -
     return {
         "c": coefficient(example, scorer),
         "auc": matrix.overall,
-        "auc_gap": AucConstraint.named("intra_group").gaps(scores, matrix)[0].value,
-        "roc_gap": float(roc_gap(scores, "negatives", RATE)),
+        "auc_gap": float(AucConstraint.named("intra_group").values(scores)[0]),
+        "roc_gap": float(inter_group_curve(scores, "negatives").evaluate(RATE)) - RATE,
         "curves": _curves(scores),
     }
 

@@ -1,14 +1,16 @@
 """A table of numbers beside published ones, as Markdown, CSV and for the page."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
+import tomllib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Literal, NamedTuple, Self
 
-__all__ = ["Cell", "Number", "Table"]
+from evenscore.paper.published import MEASURES
 
 Verdict = Literal["within noise", "beyond noise", ""]
 
@@ -45,10 +47,10 @@ class Number:
     def __str__(self) -> str:
         if math.isnan(self.value):
             return "–"
-        told = f"{self.value:.{self.digits}f}"
+        text = f"{self.value:.{self.digits}f}"
         if not math.isnan(self.deviation):
-            told += f" ± {self.deviation:.{self.digits}f}"
-        return told
+            text += f" ± {self.deviation:.{self.digits}f}"
+        return text
 
     @property
     def comparison(self) -> str:
@@ -61,6 +63,27 @@ class Number:
 Cell = Number | str
 
 
+@lru_cache(maxsize=1)
+def _captions() -> dict[str, Any]:
+    return tomllib.loads(files("evenscore.paper").joinpath("captions.toml").read_text("utf-8"))
+
+
+class Picture(NamedTuple):
+    """A figure on the page, by its name."""
+
+    name: str
+    section: str
+    title: str
+    note: str
+
+    @classmethod
+    def captioned(cls, caption: str, name: str = "", **facts: Any) -> Self:
+        """With the texts of `captions.toml`, in which the facts are filled in."""
+        texts = _captions()[caption]
+        title, note = (texts.get(part, "").format(**facts) for part in ("title", "note"))
+        return cls(name or caption, texts["section"], title, note)
+
+
 @dataclass(frozen=True)
 class Table:
     """Columns and rows under a title; the first `labels` columns say what a row is about."""
@@ -71,6 +94,17 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     labels: int = 1
     note: str = ""
+    section: str = ""
+
+    @classmethod
+    def captioned(
+        cls, caption: str, rows: Sequence[tuple[Cell, ...]], name: str = "", **facts: Any
+    ) -> Self:
+        """With the texts of `captions.toml`, in which the facts are filled in."""
+        texts = _captions()[caption]
+        name, section, title, note = Picture.captioned(caption, name, **facts)
+        columns = (*texts["labels"], *texts.get("measures", MEASURES))
+        return cls(name, title, columns, tuple(rows), len(texts["labels"]), note, section)
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -98,7 +132,7 @@ class Table:
         """
         rule = ["---"] * self.labels + ["---:"] * (len(self.columns) - self.labels)
         lines = [f"## {self.title}", "", _line(self.columns), f"|{'|'.join(rule)}|"]
-        lines += [_line([_told(cell) for cell in row]) for row in self.rows]
+        lines += [_line(map(_text, row)) for row in self.rows]
         lines += ["", self.note, ""] if self.note else [""]
         return "\n".join(lines)
 
@@ -127,21 +161,16 @@ def _facts(cell: Cell) -> list[object]:
         return [cell, "", "", "", "", ""]
     known = (cell.value, cell.deviation, cell.published, cell.difference)
     noise = cell.noise if cell.published is not None else math.nan
-    found = ["" if x is None or math.isnan(x) else repr(float(x)) for x in (*known, noise)]
-    return [*found, cell.verdict]
+    numbers = ["" if x is None or math.isnan(x) else repr(float(x)) for x in (*known, noise)]
+    return [*numbers, cell.verdict]
 
 
-def _told(cell: Cell) -> str:
-    if isinstance(cell, str):
-        return cell.replace("|", "\\|")
-    told = str(cell)
-    if cell.published is not None:
-        told += f" ({cell.published:.2f})"
-        if cell.verdict == "beyond noise":
-            told = f"**{told}**"
-    return told.replace("|", "\\|")
+def _text(cell: Cell) -> str:
+    if isinstance(cell, str) or cell.published is None:
+        return str(cell)
+    text = f"{cell} ({cell.published:.2f})"
+    return f"**{text}**" if cell.verdict == "beyond noise" else text
 
 
-def _line(cells: list[str] | tuple[str, ...]) -> str:
-    escaped = [cell if "\\|" in cell else cell.replace("|", "\\|") for cell in cells]
-    return f"| {' | '.join(escaped)} |"
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"

@@ -1,0 +1,247 @@
+"""audit: columns in, `AuditResult` out. Only orchestration: every number is computed elsewhere."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from evenscore.auditing.blocks import BLOCKS, AuditInput, Ranking
+from evenscore.auditing.findings import findings_of
+from evenscore.auditing.gaps import audited_gaps, families_of
+from evenscore.auditing.parts import Settings
+from evenscore.auditing.result import AuditResult
+from evenscore.auditing.sample import sample_of, warnings_about
+from evenscore.gaps import ConstraintLike, GapFamily, RocConstraint
+from evenscore.gaps.words import DEFAULT_WORDS, Words
+from evenscore.inference.estimate import check_between, check_count, check_level
+from evenscore.scores import GroupedScores, check_scores
+from evenscore.scores.arrays import Floats
+from evenscore.scores.distribution import to_floats
+from evenscore.scores.labels import distinct_names, label_text
+from evenscore.scores.reading import read_rows
+
+MAX_GROUPS = 100
+"""An audit of more groups is refused: nobody could read it, and pairs grow with the square."""
+
+
+def audit(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    group_order: Sequence[Hashable] | None = None,
+    constraints: ConstraintLike | None = None,
+    rates: Sequence[float] = (0.125, 0.25),
+    thresholds: Any = None,
+    words: Words | None = None,
+    tolerance: float = 0.05,
+    confidence_level: float = 0.95,
+    random_state: int = 0,
+    title: str | None = None,
+) -> AuditResult:
+    """Audit a score: how well it ranks people, and whether it does so evenly across groups.
+
+    Parameters
+    ----------
+    y_true : column of two labels
+        Lists, NumPy arrays, pandas, polars and pyarrow columns will do.
+    y_score : column of numbers
+        The higher, the more likely the positive label.
+    sensitive_features : column, or several
+        The groups; of several columns, their intersections.
+    pos_label : label, optional
+        May be left out for labels 0/1, −1/1 and False/True.
+    sample_weight : column, optional
+        Weights of at least 0.
+    group_order : list of groups, optional
+        By default groups are sorted.
+    constraints : name, constraint or list of them, optional
+        The gaps to audit; by default every named AUC notion, and the ROC gaps of both classes at
+        `rates`. Any family of gaps will do.
+    rates : numbers between 0 and 1
+        Of the default ROC gaps, and of the default thresholds.
+    thresholds : numbers, optional
+        Cuts to look at (a person is selected if their score is above); by default those that select
+        the shares `rates` of all negatives.
+    words : Words, optional
+        What people and outcomes are called, and whether being selected is good for a person.
+    tolerance : float
+        A gap up to this is called even.
+    confidence_level : float
+        Of all intervals, and of the statement that no gap is called beyond that is not.
+    random_state : int
+        Seed of bands and tests that resample.
+    title : str, optional
+        Of the report.
+
+    Returns
+    -------
+    AuditResult
+        Rows are kept in memory, so that `result.compare(other)` can pair two scores of the same
+        people.
+
+    Examples
+    --------
+    >>> from evenscore import datasets
+    >>> data = datasets.load_german()
+    >>> result = audit(data.y, data.X[:, 0], sensitive_features=data.groups)
+    >>> result.groups
+    ('female', 'male')
+    >>> result.gaps[0].title, result.gaps[0].verdict
+    ('intra_group, female and male', 'unclear')
+    """
+    request = _Request.of(
+        constraints, rates, thresholds, words, tolerance, confidence_level, random_state, title
+    )
+    rows = read_rows(
+        y_true,
+        sensitive_features,
+        y_score=y_score,
+        pos_label=pos_label,
+        sample_weight=sample_weight,
+        group_order=group_order,
+    )
+    _check_groups(len(rows.groups))
+    # A copy is kept for `compare`: the caller may change the columns afterwards.
+    score, weight = (None if c is None else c.copy() for c in (rows.score, rows.weight))
+    rows = replace(rows.named(), score=score, weight=weight)
+    return replace(_audit(rows.grouped(), request, pos_label, rows.zero_weights), _rows=rows)
+
+
+def audit_scores(
+    scores: GroupedScores,
+    *,
+    constraints: ConstraintLike | None = None,
+    rates: Sequence[float] = (0.125, 0.25),
+    thresholds: Any = None,
+    words: Words | None = None,
+    tolerance: float = 0.05,
+    confidence_level: float = 0.95,
+    random_state: int = 0,
+    title: str | None = None,
+    pos_label: Any = None,
+    zero_weights: int = 0,
+    notes: Sequence[str] = (),
+) -> AuditResult:
+    """Audit a `GroupedScores`, for instance the table that a data engine's GROUP BY gave.
+
+    Everything an audit reports is a function of that table.
+
+    Parameters
+    ----------
+    scores : GroupedScores
+        The table.
+    constraints, rates, thresholds, words, tolerance, confidence_level, random_state, title
+        Those of `audit`.
+    pos_label : label, optional
+        Only names the positive class.
+    zero_weights : int
+        How many rows of weight zero were left out of the table, to be mentioned.
+    notes : list of sentences
+        What else to keep in mind about the table, first among the result's `warnings`.
+
+    Returns
+    -------
+    AuditResult
+        It cannot `compare`: a table does not say who is who.
+
+    Examples
+    --------
+    >>> scores = GroupedScores.from_table(
+    ...     {"score": [1, 2, 1, 2], "label": [0, 1, 0, 1], "group": list("aabb"), "n": [50] * 4},
+    ...     count="n")
+    >>> audit_scores(scores, constraints="bnsp").gaps[0].value
+    0.0
+    """
+    request = _Request.of(
+        constraints, rates, thresholds, words, tolerance, confidence_level, random_state, title
+    )
+    check_scores(scores)
+    _check_groups(scores.n_groups)
+    named = replace(scores, groups=distinct_names(scores.groups))
+    return _audit(named, request, pos_label, zero_weights, notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Request:
+    """What an audit was asked, checked before any work is done."""
+
+    settings: Settings
+    families: list[GapFamily]
+    cuts: Floats | None
+    title: str
+
+    @classmethod
+    def of(
+        cls,
+        constraints: ConstraintLike | None,
+        rates: Sequence[float],
+        thresholds: Any,
+        words: Words | None,
+        tolerance: float,
+        confidence_level: float,
+        random_state: int,
+        title: str | None,
+    ) -> "_Request":
+        from evenscore import __version__
+
+        settings = Settings(
+            RocConstraint(rates=rates).rates,  # type: ignore[arg-type]  # checked there
+            check_between(tolerance, "tolerance", 0.5),
+            check_level(confidence_level),
+            check_count(random_state, "random_state", 0),
+            __version__,
+            DEFAULT_WORDS if words is None else words,
+        )
+        if title is not None and not isinstance(title, str):
+            raise ValueError(f"title must be text, not {title!r}.")
+        if not isinstance(settings.words, Words):
+            raise TypeError(f"words must be a Words, not {type(words).__name__}.")
+        cuts = None
+        if thresholds is not None:
+            cuts = np.atleast_1d(to_floats(thresholds, "thresholds"))
+            if cuts.ndim != 1 or cuts.size == 0 or not np.isfinite(cuts).all():
+                raise ValueError(
+                    f"thresholds must be one or several finite numbers, not {thresholds!r}."
+                )
+        return cls(settings, families_of(constraints, settings.rates), cuts, title or "")
+
+
+def _audit(
+    scores: GroupedScores,
+    request: _Request,
+    pos_label: Any,
+    zero_weights: int,
+    notes: Sequence[str] = (),
+) -> AuditResult:
+    settings = request.settings
+    sample = sample_of(scores, "1" if pos_label is None else label_text(pos_label))
+    asked = AuditInput(scores, settings, request.cuts)
+    found = audited_gaps(scores, request.families, settings)
+    blocks = {name: block.compute(asked) for name, block in BLOCKS.items()}
+    ranking = blocks[Ranking.name]
+    assert isinstance(ranking, Ranking)
+    result = AuditResult(
+        title=request.title,
+        settings=settings,
+        sample=sample,
+        findings=(),
+        gaps=found.gaps,
+        families=found.families,
+        blocks=blocks,
+        omitted=(*found.omitted, *(text for block in blocks.values() for text in block.omitted)),
+        warnings=(*notes, *warnings_about(scores, sample, zero_weights, ranking.auc)),
+        _families=tuple(request.families),
+    )
+    return replace(result, findings=findings_of(result, found.higher))
+
+
+def _check_groups(n_groups: int) -> None:
+    if n_groups > MAX_GROUPS:
+        raise ValueError(
+            f"There are {n_groups:,} groups, and an audit compares at most {MAX_GROUPS}: is this "
+            "column an identifier? Otherwise merge groups into larger ones."
+        )

@@ -1,0 +1,29 @@
+"""The parts of an audit: each is one file with one block, which computes and labels its numbers.
+
+To add a part, write a frozen dataclass that is a `Block` and register it: the audit computes it,
+JSON keeps it, and report and terminal show its `table`, unless a template of its own does. What is
+cheap is computed for every pair of groups; of many groups, or of curves, only the worst pairs are
+kept, and `omitted` says what was left out.
+"""
+
+from evenscore.auditing.blocks.base import BLOCKS, AuditInput, Block, BlockTable, register
+from evenscore.auditing.blocks.certificates import Certificates
+from evenscore.auditing.blocks.curves import Curves
+from evenscore.auditing.blocks.cuts import Cuts
+from evenscore.auditing.blocks.permutation import Permutations
+from evenscore.auditing.blocks.ranking import Ranking
+from evenscore.auditing.blocks.shape import Shape
+
+__all__ = [
+    "BLOCKS",
+    "AuditInput",
+    "Block",
+    "BlockTable",
+    "Certificates",
+    "Curves",
+    "Cuts",
+    "Permutations",
+    "Ranking",
+    "Shape",
+    "register",
+]

@@ -1,0 +1,89 @@
+"""On which rates the score is certified to be fair, by class and method."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self, final
+
+import numpy as np
+
+from evenscore.auditing.blocks.base import AuditInput, Block, register
+from evenscore.auditing.blocks.curves import LARGE_CELL
+from evenscore.inference.certificates import METHODS, Certificate, certify
+from evenscore.scores import CLASSES, ClassName, GroupedScores
+
+BOOTSTRAPPED = 3  # groups up to which certificates are made by the bootstrap as well
+
+
+@register
+@final
+@dataclass(frozen=True, eq=False)
+class Certificates(Block):
+    """Where the gaps are certified to be within the tolerance, by class and method.
+
+    DKW's certificate always; the bootstrap's, which is tighter, where it is affordable and better:
+    with up to three groups and cells that are not large.
+    """
+
+    certificates: tuple[Certificate, ...]
+    omitted: tuple[str, ...] = ()
+
+    name: ClassVar[str] = "certificates"
+
+    @classmethod
+    def compute(cls, audit: AuditInput) -> Self:
+        """One or two certificates for each class."""
+        scores, settings = audit.scores, audit.settings
+        certificates = []
+        level, tolerance = settings.confidence_level, settings.tolerance
+        for on in CLASSES:
+            sizes = scores.effective_sizes[CLASSES.index(on)]
+            reason = ""
+            if scores.n_groups < 2:
+                reason = "gaps need two groups, and there is one only"
+            elif (sizes == 0).any():
+                cell = CLASSES.index(on) * scores.n_groups + int(np.argmin(sizes))
+                reason = f"there are no {scores.cell_name(cell)}"
+            if reason:
+                certificates.append(_refused(on, tolerance, level, reason))
+                continue
+            table = _filled(scores, on)
+            small = scores.n_groups <= BOOTSTRAPPED and sizes.min() < LARGE_CELL
+            for method in METHODS if small else METHODS[:1]:
+                certificate = certify(
+                    table,
+                    tolerance,
+                    on=on,
+                    confidence_level=level,
+                    method=method,
+                    n_rates=None if method == "dkw" else 201,
+                    random_state=settings.random_state,
+                )
+                certificates.append(certificate)
+        omitted: tuple[str, ...] = ()
+        if scores.n_groups > BOOTSTRAPPED:
+            omitted = (
+                "Certificates are made by the DKW inequality alone: with more than "
+                f"{BOOTSTRAPPED} groups the tighter ones of the bootstrap are left out.",
+            )
+        return cls(tuple(certificates), omitted)
+
+
+def _refused(on: ClassName, tolerance: float, level: float, reason: str) -> Certificate:
+    words = f"Not certified: {reason}."
+    nan = float("nan")
+    return Certificate(
+        on, tolerance, level, "dkw", False, nan, nan, (), nan, 0, words, lacking="data"
+    )
+
+
+def _filled(scores: GroupedScores, on: ClassName) -> GroupedScores:
+    """The table with somebody in every cell, for a question about the class `on` alone.
+
+    Empty cells of the other class do not matter to it: they are filled out of sight.
+    """
+    other = 1 - CLASSES.index(on)
+    empty = np.flatnonzero(scores.cell_weights[other] == 0)
+    if not len(empty):
+        return scores
+    positive = np.full(len(empty), bool(other))
+    added = GroupedScores.from_codes(np.zeros(len(empty)), positive, empty, scores.groups)
+    return scores.merge(added)

@@ -1,0 +1,115 @@
+"""ROC curves by group, and the curves of ROC gaps with bands."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self, final
+
+import numpy as np
+
+from evenscore.auditing.blocks.base import AuditInput, Block, register
+from evenscore.auditing.gaps import worst_pairs
+from evenscore.auditing.parts import GapCurve, Settings
+from evenscore.inference.bands import roc_band
+from evenscore.scores import CLASSES, ClassName, GroupedScores
+from evenscore.scores.arrays import Floats
+from evenscore.scores.aucs import inter_group_curve
+from evenscore.scores.curve import ReferenceCuts, RocCurve
+from evenscore.scores.thinning import Outline, outline
+
+CURVES = 6  # pairs whose curves of ROC gaps are kept, of each class: more cannot be read
+LARGE_CELL = 20_000  # from here on DKW's band is narrow enough to spare the bootstrap
+
+
+@register
+@final
+@dataclass(frozen=True, eq=False)
+class Curves(Block):
+    """Curves of ROC gaps (of the worst pairs, if there are many), and ROC curves by group."""
+
+    roc_gaps: tuple[GapCurve, ...]
+    roc_curves: tuple[Outline, ...]
+    omitted: tuple[str, ...] = ()
+
+    name: ClassVar[str] = "curves"
+
+    @classmethod
+    def compute(cls, audit: AuditInput) -> Self:
+        """Bands from the table itself, suprema and means over all rates from the coarse one."""
+        scores, coarse = audit.scores, audit.coarse
+        rates = np.linspace(0.0, 1.0, 51 if scores.n_groups > 2 else 101)
+        gaps = []
+        omitted: tuple[str, ...] = ()
+        pairs = scores.pairs()
+        for on in CLASSES:
+            kept = pairs
+            if len(pairs) > CURVES:
+                kept = worst_pairs(pairs, _largest_gaps(scores, on, rates), CURVES)
+                omitted = (
+                    f"Curves of ROC gaps are kept for the {CURVES} pairs of groups with the "
+                    f"largest gaps in each class; {len(pairs) - CURVES:,} of {len(pairs):,} pairs "
+                    "are left out.",
+                )
+            gaps += [_gap_curve(scores, coarse, on, pair, rates, audit.settings) for pair in kept]
+        points = max(40, min(200, 400 // scores.n_groups))
+        pooled = RocCurve(coarse.pooled("negatives"), coarse.pooled("positives"))
+        cells = scores.cell_distributions
+        curves = [outline(pooled, "everyone", points)]
+        for k, name in enumerate(scores.names):
+            curve = RocCurve(cells[k], cells[scores.n_groups + k])
+            curves.append(outline(curve, name, points))
+        return cls(tuple(gaps), tuple(curves), omitted)
+
+
+def _largest_gaps(scores: GroupedScores, on: ClassName, rates: Floats) -> list[float]:
+    """The largest |gap| at the rates, of each pair, ties split; NaN where somebody is missing."""
+    cells = scores.of_class(on)
+    cuts = {k: ReferenceCuts.at(cells[k], rates) for k in range(len(cells)) if len(cells[k])}
+    return [
+        float(np.abs(cuts[i].share_of(cells[j]) - rates).max()) if i in cuts else np.nan
+        for i, j in scores.pairs()
+    ]
+
+
+def _gap_curve(
+    scores: GroupedScores,
+    coarse: GroupedScores,
+    on: ClassName,
+    pair: tuple[int, int],
+    rates: Floats,
+    settings: Settings,
+) -> GapCurve:
+    curve = inter_group_curve(scores, on, *pair).with_ties_split()
+    first, second = (scores.names[k] for k in pair)
+    level = settings.confidence_level
+    size = min(curve.reference.effective_size, curve.target.effective_size)
+    large, reason = size >= LARGE_CELL, ""
+    if size == 0.0:
+        cells = {scores.cell_name(CLASSES.index(on) * scores.n_groups + k) for k in pair}
+        empty = [name for name in scores.empty_cells() if name in cells]
+        reason = f"there are no {' and no '.join(empty)}"
+    point = roc_band(curve, rates, kind="pointwise", confidence_level=level).gap()
+    joint = roc_band(
+        curve,
+        rates,
+        kind="dkw" if large else "simultaneous",
+        confidence_level=level,
+        n_resamples=400 if len(rates) > 51 else 300,
+        random_state=settings.random_state,
+    ).gap()
+    bands = point.value, point.low, point.high, joint.low, joint.high
+    asked = np.asarray(settings.rates)
+    marks = roc_band(curve, asked, kind="pointwise", confidence_level=level).gap()
+    whole = inter_group_curve(coarse, on, *pair).with_ties_split().gap()
+    return GapCurve(
+        on,
+        first,
+        second,
+        rates,
+        *bands,
+        "none" if reason else "dkw" if large else "bootstrap",
+        level,
+        *whole.supremum,
+        whole.mean_absolute,
+        np.stack([asked, marks.value, marks.low, marks.high], axis=1),
+        reason,
+        () if reason else tuple(dict.fromkeys((*point.warnings, *joint.warnings))),
+    )

@@ -1,0 +1,42 @@
+"""Permutation tests of equal distributions, where they are affordable."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self, final
+
+from evenscore.auditing.blocks.base import AuditInput, Block, register
+from evenscore.inference.permutation import PermutationTest, permutation_tests
+from evenscore.scores.thinning import coarsened
+
+MAX_PAIRS = 10  # of groups: tests of more pairs take seconds
+MAX_WEIGHTED = 20_000  # people who are exchanged one by one, as weighted ones must be
+
+
+@register
+@final
+@dataclass(frozen=True, eq=False)
+class Permutations(Block):
+    """Tests of equal distributions in each class, or why there are none."""
+
+    tests: tuple[PermutationTest, ...]
+    omitted: tuple[str, ...] = ()
+
+    name: ClassVar[str] = "permutations"
+
+    @classmethod
+    def compute(cls, audit: AuditInput) -> Self:
+        """Tests by the largest distance of two distribution functions."""
+        scores = audit.coarse
+        if scores.n_groups < 2:
+            return cls(())
+        if len(scores.pairs()) > MAX_PAIRS:
+            reason = f"{scores.n_groups} groups make too many pairs"
+            return cls((), (f"Permutation tests are left out: {reason}.",))
+        people = scores.cell_counts.sum()
+        weighted = any(cell.is_weighted for cell in scores.cell_distributions)
+        if weighted and people > MAX_WEIGHTED:
+            reason = f"with weights they take at most {MAX_WEIGHTED:,} people here"
+            return cls((), (f"Permutation tests are left out: {reason}.",))
+        # Cut into classes, the level of the test stays exact; weighted people are exchanged one by
+        # one.
+        table = scores if weighted else coarsened(scores, 500 if people < 200_000 else 100)
+        return cls(tuple(permutation_tests(table, random_state=audit.settings.random_state)))

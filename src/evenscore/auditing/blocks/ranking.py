@@ -1,0 +1,49 @@
+"""How well the score ranks: the overall AUC, that within each group, and all between cells."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self, final
+
+import numpy as np
+
+from evenscore.auditing.blocks.base import AuditInput, Block, register
+from evenscore.auditing.parts import LabelledMatrix
+from evenscore.inference.aucs import auc_estimates
+from evenscore.inference.estimate import Estimate
+from evenscore.inference.influence import placement_moments
+
+
+@register
+@final
+@dataclass(frozen=True, eq=False)
+class Ranking(Block):
+    """The overall AUC, that within each group, and the matrix of AUCs between cells."""
+
+    auc: Estimate
+    by_group: tuple[Estimate, ...]
+    matrix: LabelledMatrix
+
+    name: ClassVar[str] = "ranking"
+
+    @classmethod
+    def compute(cls, audit: AuditInput) -> Self:
+        """All AUCs with their intervals."""
+        scores = audit.scores
+        overall, table = auc_estimates(scores, confidence_level=audit.settings.confidence_level)
+        low, high = (
+            np.array([[getattr(e, end) for e in row] for row in table]) for end in ("low", "high")
+        )
+        by_group = []
+        for k, name in enumerate(scores.names):
+            estimate = table[k][scores.n_groups + k]
+            words = f"a positive of {name} outranks a negative of {name} in "
+            words += f"{estimate.value:.1%} of pairs"
+            if np.isnan(estimate.value):
+                words = ""
+            by_group.append(replace(estimate, name="AUC", first=name, words=words))
+        words = f"a positive outranks a negative in {overall.value:.1%} of pairs"
+        matrix = placement_moments(scores).matrix
+        return cls(
+            replace(overall, words=words),
+            tuple(by_group),
+            LabelledMatrix(matrix.cells, matrix.values, low, high, matrix.pair_weights),
+        )

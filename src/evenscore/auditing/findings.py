@@ -1,0 +1,214 @@
+"""What an audit found, in plain words, the most important first: sentences from its numbers."""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import numpy as np
+
+from evenscore.auditing.parts import Finding
+from evenscore.auditing.result import AuditResult
+from evenscore.inference.estimate import Estimate, GapKey, percent
+from evenscore.scores import CLASSES
+
+Higher = Mapping[GapKey, tuple[str, str]]
+
+_HEADLINE = "inter_group"  # the gap people understand first, if it is beyond the tolerance
+_SHOWN = 3  # gaps of a family told one by one
+_WIDE_ENOUGH = 0.1  # rates; a certificate of a narrower range is no good news
+_BANDS = {"dkw": "the DKW inequality, for any sample", "simultaneous": "the bootstrap"}
+
+
+def findings_of(result: AuditResult, higher: Higher) -> tuple[Finding, ...]:
+    """The findings of an audit, most important first; `higher` says who ranks higher by a gap."""
+    if len(result.groups) < 2:
+        only = f"There is one group only, {result.groups[0]}: gaps need two groups."
+        return Finding("unclear", only), _ranking(result)
+    if result.sample.distinct_scores == 1:
+        nobody = "All scores are equal: the score ranks nobody, and no gap of it means anything."
+        return Finding("unclear", nobody), _ranking(result)
+    findings = (
+        *_gaps(result, higher),
+        *_stretches(result),
+        *_even(result),
+        *_unclear(result),
+        _ranking(result),
+        *_within_groups(result),
+        *_selection(result),
+    )
+    return tuple(sorted(findings, key=lambda finding: finding.kind != "gap"))
+
+
+def _gaps(result: AuditResult, higher: Higher) -> Iterable[Finding]:
+    """The gaps that lie beyond the tolerance, with the confidence over all gaps."""
+    tolerance = result.settings.tolerance
+    if not result.beyond:
+        defined = [gap for gap in result.gaps if not np.isnan(gap.value)]
+        text = f"No gap is shown to be beyond the tolerance of {tolerance:g}"
+        if defined:
+            largest = max(defined, key=lambda gap: abs(gap.value))
+            text += f"; the largest seen is {largest.value:+.3f} ({largest.title})"
+        yield Finding("context", f"{text}.")
+        return
+    told = 0
+    for gaps in result.headings.values():
+        beyond = sorted(
+            (gap for gap in gaps if gap.verdict == "beyond"), key=lambda gap: -abs(gap.value)
+        )
+        beyond.sort(key=lambda gap: gap.name != _HEADLINE)  # stable: the others by size
+        names: list[str] = []
+        for gap in beyond:
+            if gap.name in names or len(names) == _SHOWN:
+                continue
+            names.append(gap.name)
+            told += 1
+            text = (
+                f"{_capital(gap.words)}. The gap ({gap.title}) is {gap.value:+.3f}, "
+                f"{percent(gap.confidence_level)} interval {gap.low:+.3f} to {gap.high:+.3f}, "
+                f"all of it beyond the tolerance of {tolerance:g}."
+            )
+            ranked = higher.get(gap.key)
+            if ranked is not None:
+                text += result.settings.words.favours(*ranked)
+            yield Finding("gap", text)
+    more = len(result.beyond) - told
+    if more:
+        yield Finding(
+            "gap",
+            f"{more} more of the {len(result.gaps)} gaps {_lie(more)} beyond {tolerance:g}: all "
+            f"this with {percent(result.settings.confidence_level)} confidence over the "
+            f"{result.n_gaps:,} gaps looked at.",
+        )
+
+
+def _stretches(result: AuditResult) -> Iterable[Finding]:
+    """Rates, asked for or not, at which the band of a ROC gap leaves the tolerance, in each class.
+
+    For two groups: of many pairs the bands would leave it here and there by chance.
+    """
+    tolerance, words = result.settings.tolerance, result.settings.words
+    for curve in result.roc_gaps if len(result.groups) == 2 else ():
+        pair = curve.first, curve.second
+        for beyond, higher in (
+            (curve.simultaneous_low > tolerance, pair[::-1]),
+            (curve.simultaneous_high < -tolerance, pair),
+        ):
+            rates = curve.rates[beyond]
+            if len(rates):
+                largest = np.abs(np.where(beyond, curve.value, 0.0)).argmax()
+                yield Finding(
+                    "gap",
+                    f"{_capital(words.of(curve.on))} of {higher[0]} are {words.selected} more "
+                    f"often than those of {higher[1]} by cuts that select {rates[0]:.0%} to "
+                    f"{rates[-1]:.0%} of the {words.of(curve.on)} of {curve.first}: there the "
+                    f"{percent(curve.confidence_level)} band of the gap at all rates lies beyond "
+                    f"{tolerance:g}, and the gap is {curve.value[largest]:+.3f} at "
+                    f"{curve.rates[largest]:.0%}.{words.favours(*higher)}",
+                )
+
+
+def _even(result: AuditResult) -> Iterable[Finding]:
+    """What is shown to be within the tolerance."""
+    for on in CLASSES:
+        certified = [c for c in result.certificate if c.on == on and c.certified]
+        if certified:
+            widest = max(certified, key=lambda c: c.width)
+            wide = widest.width >= _WIDE_ENOUGH
+            width = f"a range of width {widest.width:.3g}" + ("" if wide else " only")
+            yield Finding(
+                "even" if wide else "context",
+                f"{_capital(result.settings.words.of(on))}: {widest.words[:-1]}, {width} (by "
+                f"{_BANDS[widest.method]}).",
+            )
+    within = len(result.with_verdict("within"))
+    if within:
+        yield Finding(
+            "even",
+            f"{within} of the {len(result.gaps)} gaps {_lie(within)} within "
+            f"{result.settings.tolerance:g} with the whole interval.",
+        )
+
+
+def _unclear(result: AuditResult) -> Iterable[Finding]:
+    """What cannot be told, for lack of data; and certificates that fail for the gaps seen."""
+    unclear = result.with_verdict("unclear")
+    sample, tolerance = result.sample, result.settings.tolerance
+    if unclear:
+        largest = max(max(-gap.low, gap.high) for gap in unclear)
+        alone = result.beyond_alone
+        more = ""
+        if alone:
+            more = (
+                f"{len(alone)} of them would be beyond on {'its' if len(alone) == 1 else 'their'} "
+                f"own; among {result.n_gaps:,} gaps, some such come by chance. "
+            )
+        sizes = sample.effective_sizes
+        row, k = np.unravel_index(np.argmin(np.where(sizes > 0, sizes, np.inf)), sizes.shape)
+        yield Finding(
+            "unclear",
+            f"{len(unclear)} of {len(result.gaps)} gaps {'is' if len(unclear) == 1 else 'are'} "
+            f"inconclusive: the data allow gaps of up to {largest:.3f}, more than the tolerance of "
+            f"{tolerance:g}. {more}The smallest group is {CLASSES[row]} of {result.groups[k]} "
+            f"(effective size {sizes[row, k]:,.0f}).",
+        )
+    undefined = result.with_verdict("undefined")
+    if undefined:
+        reason = undefined[0].warnings[0] if undefined[0].warnings else "no interval"
+        yield Finding(
+            "unclear",
+            f"{len(undefined)} of the {len(result.gaps)} gaps have no value or no interval "
+            f"({reason}).",
+        )
+    for on in CLASSES:
+        certificates = [c for c in result.certificate if c.on == on]
+        if not any(c.certified for c in certificates):
+            last = certificates[-1]
+            kind: Literal["context", "unclear"] = "unclear"
+            if last.lacking == "evenness":
+                kind = "context"  # the data do tell: what they show is not even enough
+            yield Finding(kind, f"{_capital(result.settings.words.of(on))}: {last.words}")
+
+
+def _ranking(result: AuditResult) -> Finding:
+    auc = result.auc
+    return Finding("context", f"Overall, {auc.words}: an AUC of {auc.value:.3f} ({_range(auc)}).")
+
+
+def _within_groups(result: AuditResult) -> Iterable[Finding]:
+    """Within which groups the score ranks best and worst."""
+    known = [auc for auc in result.auc_by_group if not np.isnan(auc.value)]
+    if len(known) > 1:
+        worst, best = (pick(known, key=lambda auc: auc.value) for pick in (min, max))
+        if worst.value == best.value:
+            yield Finding("context", f"Within each group, the AUC is the same: {best.value:.3f}.")
+            return
+        yield Finding(
+            "context",
+            f"Within a group, the AUC goes from {worst.value:.3f} in {worst.first} "
+            f"({_range(worst)}) to {best.value:.3f} in {best.first} ({_range(best)}).",
+        )
+
+
+def _selection(result: AuditResult) -> Iterable[Finding]:
+    """Selection rates at the first threshold looked at."""
+    table = result.thresholds
+    ratio = table.impact_ratio
+    if len(ratio.value) and not np.isnan(ratio.value[0]):
+        yield Finding(
+            "context",
+            f"At the cut {table.thresholds[0]:.4g} ({table.labels[0]}), {ratio.notes[0]}.",
+        )
+
+
+def _range(auc: Estimate) -> str:
+    """The interval of an AUC, or why there is none."""
+    if np.isnan(auc.low):
+        return auc.warnings[0] if auc.warnings else "no interval"
+    return f"{percent(auc.confidence_level)} interval {auc.low:.3f} to {auc.high:.3f}"
+
+
+def _lie(count: int) -> str:
+    return "lies" if count == 1 else "lie"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

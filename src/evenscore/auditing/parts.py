@@ -1,0 +1,166 @@
+"""The parts of an audit: frozen, labelled, plain data."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from evenscore.gaps.words import Words
+from evenscore.inference.estimate import GapKey
+from evenscore.scores import ClassName
+from evenscore.scores.arrays import Floats
+from evenscore.scores.thresholds import RateName
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """What the audit was asked. `random_state` seeds the resampling of bands and tests.
+
+    `words` are what people and outcomes are called, and whether being selected is good for them.
+    """
+
+    rates: tuple[float, ...]
+    tolerance: float
+    confidence_level: float
+    random_state: int
+    evenscore_version: str
+    words: Words
+
+
+@dataclass(frozen=True, eq=False)
+class GapKind:
+    """One kind of gap and what it compares, whoever the groups are."""
+
+    label: str
+    meaning: str
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyRecord:
+    """A family as it was when it was audited: a stored audit never changes its mind.
+
+    `n_gaps` is how many of its gaps were looked at, those left out included.
+    """
+
+    name: str
+    family: str
+    heading: str
+    kinds: tuple[GapKind, ...]
+    n_gaps: int
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Who was audited. Arrays by cell are (class, group): negatives, then positives.
+
+    `effective_sizes` is (Σw)²/Σw² of a cell. `tied_share` is the share of people whose score
+    somebody else has too.
+    """
+
+    n: int
+    total_weight: float
+    weighted: bool
+    groups: tuple[str, ...]
+    pos_label: str
+    cell_counts: Floats
+    cell_weights: Floats
+    effective_sizes: Floats
+    prevalence: float
+    prevalence_by_group: Floats
+    group_share: Floats
+    lowest_score: float
+    highest_score: float
+    distinct_scores: int
+    tied_share: float
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledMatrix:
+    """AUCs between all 2K cells: `values[i, j]` has reference cell i (row) and target cell j.
+
+    `low` and `high` are the ends of the intervals. `pair_weights[i, j]`, K × K, is the share of the
+    pairs (negative of group i, positive of group j); it weights the block of negatives against
+    positives, `values[:K, K:]`, into the overall AUC.
+    """
+
+    cells: tuple[str, ...]
+    values: Floats
+    low: Floats
+    high: Floats
+    pair_weights: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class GapCurve:
+    """The ROC gap Δ(a) = ROC(a) − a of two groups in a class, over the rates a, with bands.
+
+    Ties are broken at random, alike in both groups: see `RocCurve.with_ties_split`. Positive where
+    `second` scores higher. The pointwise band holds at each rate alone, the simultaneous one at all
+    rates of the curve at once; `simultaneous_method` says how it was made.
+    `supremum` (signed, at `supremum_rate`) and `mean_absolute` are over all rates, exact up to
+    100,000 distinct scores; beyond, 10,000 of them are looked at.
+    `marks` are the rates asked for, each with its gap and pointwise interval: (rates, 4). `reason`
+    says why there is no curve.
+    """
+
+    on: ClassName
+    first: str
+    second: str
+    rates: Floats
+    value: Floats
+    pointwise_low: Floats
+    pointwise_high: Floats
+    simultaneous_low: Floats
+    simultaneous_high: Floats
+    simultaneous_method: Literal["bootstrap", "dkw", "none"]
+    confidence_level: float
+    supremum: float
+    supremum_rate: float
+    mean_absolute: float
+    marks: Floats
+    reason: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Which gap it is, and between whom."""
+        return GapKey(f"roc_gap({self.on})", self.first, self.second).title
+
+
+@dataclass(frozen=True, eq=False)
+class FairCuts:
+    """Thresholds at which a rate differs by at most `tolerance` between all groups.
+
+    Interval i is low[i] ≤ t < high[i]; cut there, the score selects from selected_low[i] to
+    selected_high[i] of everyone. Only the longest are kept, `left_out` says how many are not; they
+    hold `left_out_share` of everyone's scores. `evaluated` is the number of thresholds looked at:
+    all scores, if `exact`. Point estimates, without an interval: a rate near the tolerance may be
+    on either side.
+    """
+
+    rate: RateName
+    tolerance: float
+    low: Floats
+    high: Floats
+    selected_low: Floats
+    selected_high: Floats
+    left_out: int
+    left_out_share: float
+    evaluated: int
+    exact: bool
+    words: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """One sentence of what was found.
+
+    `kind` is "gap" (beyond the tolerance, with the audit's confidence that no gap is said to be so
+    that is not), "unclear" (what cannot be told for lack of data),
+    "even" (shown to be within the tolerance) or "context".
+    """
+
+    kind: Literal["gap", "unclear", "even", "context"]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text

@@ -1,0 +1,244 @@
+"""AuditResult: everything an audit found, ready to be shown, kept and compared."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar, final
+
+from evenscore.auditing.blocks import (
+    Block,
+    Certificates,
+    Curves,
+    Cuts,
+    Permutations,
+    Ranking,
+    Shape,
+)
+from evenscore.auditing.comparison import ComparisonResult, compare
+from evenscore.auditing.frames import Backend, data_frame, estimate_columns
+from evenscore.auditing.parts import FamilyRecord, Finding, Sample, Settings
+from evenscore.auditing.showable import Showable
+from evenscore.auditing.stored import audit_from_dict, audit_to_dict, read_json
+from evenscore.files.atomic import write_atomically
+from evenscore.gaps.family import GapFamily
+from evenscore.inference.decisions import verdict_alone
+from evenscore.inference.estimate import Estimate, Verdict
+from evenscore.scores.reading import Rows
+
+AnyBlock = TypeVar("AnyBlock", bound=Block)
+Content = TypeVar("Content")
+
+
+def _part(kind: type[AnyBlock], read: Callable[[AnyBlock], Content]) -> "cached_property[Content]":
+    """A part of a block as an attribute of the result."""
+    return cached_property(lambda result: read(result.block(kind)))
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class AuditResult(Showable):
+    """What an audit found; made by `evenscore.audit`, or read with `from_json`.
+
+    Every AUC and gap is an `Estimate` with its interval. `gaps` is one list, whatever the family:
+    each has its `verdict`, corrected for all `n_gaps` that were looked at, and `families` says what
+    each kind of gap compares. The other parts are `blocks`, of which `auc`, `auc_matrix`,
+    `roc_gaps` (curves with bands), `roc_curves`, `certificate`, `thresholds` (the rates of the
+    groups at the cuts asked for), `explorer` (at cuts all over the scores), `fair_cuts`,
+    `calibration`, `distributions` and `permutation_tests` are read directly. With many groups only
+    the worst pairs are kept, and `omitted` says what was left out. `findings` says the most
+    important in sentences, `warnings` what to keep in mind.
+
+    Examples
+    --------
+    >>> import evenscore as es
+    >>> y, groups = [0, 1, 0, 1] * 25, list("aabb") * 25
+    >>> score = [(7 * i) % 100 + 30 * label for i, label in enumerate(y)]
+    >>> result = es.audit(y, score, sensitive_features=groups)
+    >>> result.auc.low < result.auc.value < result.auc.high
+    True
+    >>> AuditResult.from_dict(result.to_dict()).to_dict() == result.to_dict()
+    True
+    """
+
+    title: str
+    settings: Settings
+    sample: Sample
+    findings: tuple[Finding, ...]
+    gaps: tuple[Estimate, ...]
+    families: tuple[FamilyRecord, ...]
+    blocks: Mapping[str, Block]
+    omitted: tuple[str, ...]
+    warnings: tuple[str, ...]
+    _rows: Rows | None = field(default=None, kw_only=True)
+    _families: tuple[GapFamily, ...] = field(default=(), kw_only=True)
+
+    shown_as: ClassVar[str] = "audit"
+
+    # ------------------------------------------------------------------ its blocks
+
+    def block(self, kind: type[AnyBlock]) -> AnyBlock:
+        """A block by its class; one sentence if a stored audit lacks it."""
+        block = self.blocks.get(kind.name)
+        if not isinstance(block, kind):
+            raise ValueError(f"This audit has no block {kind.name!r}.")
+        return block
+
+    auc = _part(Ranking, lambda block: block.auc)
+    """The overall AUC."""
+    auc_by_group = _part(Ranking, lambda block: block.by_group)
+    """The AUC within each group."""
+    auc_matrix = _part(Ranking, lambda block: block.matrix)
+    """AUCs between all cells."""
+    roc_gaps = _part(Curves, lambda block: block.roc_gaps)
+    """Curves of ROC gaps, with bands."""
+    roc_curves = _part(Curves, lambda block: block.roc_curves)
+    """Everyone's ROC curve, then each group's."""
+    certificate = _part(Certificates, lambda block: block.certificates)
+    """On which rates the gaps are within the tolerance, by class and method."""
+    thresholds = _part(Cuts, lambda block: block.thresholds)
+    """The rates of the groups at the cuts asked for."""
+    explorer = _part(Cuts, lambda block: block.explorer)
+    """The rates of the groups at cuts all over the scores."""
+    fair_cuts = _part(Cuts, lambda block: block.fair_cuts)
+    """Thresholds at which the score is fair as a classifier."""
+    calibration = _part(Shape, lambda block: block.calibration)
+    """Shares of positives by bin of the score and group."""
+    distributions = _part(Shape, lambda block: block.distributions)
+    """How the score is distributed in each cell."""
+    permutation_tests = _part(Permutations, lambda block: block.tests)
+    """Tests of equal distributions."""
+
+    # ------------------------------------------------------------------ what it says
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups, in order."""
+        return self.sample.groups
+
+    @property
+    def n_gaps(self) -> int:
+        """How many gaps were looked at: those of `gaps`, and the ones left out."""
+        return sum(family.n_gaps for family in self.families)
+
+    @property
+    def headings(self) -> dict[str, tuple[Estimate, ...]]:
+        """The gaps by the heading of their family, in order: one table each."""
+        titles = {family.family: family.heading for family in self.families}
+        by_title: dict[str, list[Estimate]] = {title: [] for title in titles.values()}
+        for gap in self.gaps:
+            by_title[titles[gap.family]].append(gap)
+        return {title: tuple(gaps) for title, gaps in by_title.items()}
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """What each kind of gap compares."""
+        return {kind.label: kind.meaning for family in self.families for kind in family.kinds}
+
+    def with_verdict(self, verdict: Verdict) -> tuple[Estimate, ...]:
+        """The gaps of a verdict, in order."""
+        return tuple(gap for gap in self.gaps if gap.verdict == verdict)
+
+    @cached_property
+    def beyond(self) -> tuple[Estimate, ...]:
+        """The gaps whose verdict is "beyond", largest first: the error rate is that of all."""
+        return tuple(sorted(self.with_verdict("beyond"), key=lambda gap: -abs(gap.value)))
+
+    @property
+    def beyond_alone(self) -> tuple[Estimate, ...]:
+        """The gaps whose own interval lies beyond the tolerance, but not among so many gaps."""
+        tolerance = self.settings.tolerance
+        return tuple(
+            gap for gap in self.with_verdict("unclear") if verdict_alone(gap, tolerance) == "beyond"
+        )
+
+    def worst(self, name: str) -> Estimate:
+        """The gap of a name that is largest in magnitude, over the pairs of groups and the rates.
+
+        A name is that of a notion, as "bnsp" or "roc_gap(negatives)".
+        """
+        named = [gap for gap in self.gaps if gap.name == name]
+        if not named:
+            known = ", ".join(dict.fromkeys(gap.name for gap in self.gaps)) or "none"
+            raise ValueError(f"There is no gap {name!r} in this audit; there are {known}.")
+        return max(named, key=lambda gap: -1.0 if gap.value != gap.value else abs(gap.value))
+
+    # ------------------------------------------------------------------ out and in
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON; `auditing/audit.schema.json` describes it.
+
+        The numbers are those of this object, unrounded. NaN is None, and infinities are the texts
+        "Infinity" and "-Infinity".
+        """
+        return audit_to_dict(self)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The same as JSON text; written to `path` if given, whole or not at all."""
+        text = json.dumps(
+            self.to_dict(), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
+        if path is not None:
+            write_atomically(path, text)
+        return text
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "AuditResult":
+        """The result that `to_dict` wrote. It cannot `compare`: the people are not kept.
+
+        Verdicts are those that were stored. Blocks of another version that are not known here are
+        skipped.
+        """
+        return cls(**audit_from_dict(data))
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> "AuditResult":
+        """Read the file that `to_json` wrote."""
+        return cls.from_dict(read_json(path))
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """One row per estimate: the AUCs, then every gap.
+
+        The column `verdict` says whether a gap lies beyond the tolerance. `backend` is "pandas",
+        "polars" or "pyarrow"; None takes the first that is installed.
+        """
+        return data_frame(estimate_columns((self.auc, *self.auc_by_group, *self.gaps)), backend)
+
+    # ------------------------------------------------------------------ on screen
+
+    def __str__(self) -> str:
+        """The findings, one per line."""
+        head = self.title or f"Audit of {self.sample.n:,} people"
+        return "\n".join([head, *(f"- {finding}" for finding in self.findings)])
+
+    def __repr__(self) -> str:
+        auc, groups = self.auc, ", ".join(self.groups[:6])
+        more = f", … ({len(self.groups)} groups)" if len(self.groups) > 6 else ""
+        return (
+            f"<AuditResult: {self.sample.n:,} people, groups {groups}{more}, "
+            f"AUC {auc.value:.3f} ({auc.low:.3f} to {auc.high:.3f}), "
+            f"{len(self.beyond)} of {len(self.gaps)} gaps beyond {self.settings.tolerance:g}>"
+        )
+
+    # ------------------------------------------------------------------ two scores
+
+    def compare(
+        self, other: "AuditResult", *, n_resamples: int = 400, random_state: int | None = None
+    ) -> ComparisonResult:
+        """Pair this score with the other (this minus other), of the same people.
+
+        Parameters
+        ----------
+        other : AuditResult
+            Both must come from `audit` on the same rows, with the same constraints.
+        n_resamples, random_state : int
+            Of families whose differences are resampled; by default the audit's seed.
+
+        Returns
+        -------
+        ComparisonResult
+        """
+        if not isinstance(other, AuditResult):
+            raise TypeError(f"compare takes another AuditResult, not {type(other).__name__}.")
+        return compare(self, other, n_resamples=n_resamples, random_state=random_state)

@@ -1,0 +1,92 @@
+"""Who is in the sample, and what to keep in mind about it."""
+
+import numpy as np
+
+from evenscore.auditing.parts import Sample
+from evenscore.inference.estimate import SMALL_CELL, Estimate
+from evenscore.scores import GroupedScores
+from evenscore.scores.arrays import starts_of_runs
+
+
+def sample_of(scores: GroupedScores, pos_label: str) -> Sample:
+    """Counts, weights and shares by cell; an empty sample or a class without anybody is refused."""
+    counts = scores.cell_counts
+    if counts.sum() == 0:
+        raise ValueError("There is nobody to audit: there are no rows of positive weight.")
+    scores.require_classes()
+    starts = starts_of_runs(scores.score)
+    shared = np.add.reduceat(scores.count, starts)
+    n = float(counts.sum())
+    return Sample(
+        n=round(n),
+        total_weight=float(scores.cell_weights.sum()),
+        weighted=not np.allclose(scores.effective_sizes, counts, rtol=1e-9),
+        groups=tuple(str(group) for group in scores.groups),
+        pos_label=pos_label,
+        cell_counts=counts,
+        cell_weights=scores.cell_weights,
+        effective_sizes=scores.effective_sizes,
+        prevalence=scores.prevalence,
+        prevalence_by_group=scores.prevalence_by_group,
+        group_share=scores.group_share,
+        lowest_score=float(scores.score[0]),
+        highest_score=float(scores.score[-1]),
+        distinct_scores=len(starts),
+        tied_share=float(shared[shared > 1.0].sum() / n),
+    )
+
+
+def warnings_about(
+    scores: GroupedScores, sample: Sample, zero_weights: int, auc: Estimate
+) -> tuple[str, ...]:
+    """What to keep in mind when reading the numbers."""
+    warnings = []
+    if auc.high < 0.5:
+        warnings.append(
+            f"The score ranks positives below negatives (AUC {auc.value:.3f}): is the positive "
+            f"label really {sample.pos_label}, and does a high score speak for it?"
+        )
+    alike = _look_alike(sample.groups)
+    if alike:
+        warnings.append(
+            f"The groups {alike[0]!r} and {alike[1]!r} differ in spaces or capital letters only: "
+            "are they one group?"
+        )
+    if scores.n_groups == 1:
+        warnings.append(f"There is one group only, {sample.groups[0]}: gaps need two groups.")
+    empty = scores.empty_cells()
+    if empty:
+        warnings.append(f"There are no {' and no '.join(empty[:6])}: what needs them is undefined.")
+    sizes = sample.effective_sizes.reshape(-1)
+    small = [
+        f"{scores.cell_name(int(cell))} ({sizes[cell]:.0f})"
+        for cell in np.flatnonzero((sizes > 0) & (sizes < SMALL_CELL))
+    ]
+    if small:
+        more = f" and {len(small) - 6} more" if len(small) > 6 else ""
+        warnings.append(
+            f"Cells worth fewer than {SMALL_CELL} observations make intervals unreliable: "
+            f"{', '.join(small[:6])}{more}."
+        )
+    if sample.distinct_scores == 1:
+        warnings.append("All scores are equal: the score ranks nobody.")
+    elif sample.tied_share > 0.1:
+        warnings.append(
+            f"{sample.tied_share:.0%} of the people share their score with somebody "
+            f"({sample.distinct_scores:,} distinct scores): a tie counts half in an AUC, and "
+            "intervals at a rate are conservative."
+        )
+    if zero_weights:
+        warnings.append(f"{zero_weights:,} rows have weight zero and count for nothing.")
+    return tuple(warnings)
+
+
+def _look_alike(groups: tuple[str, ...]) -> tuple[str, str] | None:
+    """Two groups whose names differ in spaces or capital letters only."""
+    known: dict[str, str] = {}
+    for group in groups:
+        plain = " ".join(group.split()).casefold()
+        if plain in known:
+            return known[plain], group
+        known[plain] = group
+    return None

@@ -1,0 +1,159 @@
+"""Stored audits: JSON with a version, read back as they were written.
+
+The policy. `schema_version` is "major.minor". A minor version adds blocks, or fields with a
+default: readers of the same major version skip blocks they do not know and fill fields they miss.
+A major version changes what is there; files of older ones are brought up to date here, one function
+each, and a test reads a committed file of every version ever written. Verdicts, and the number of
+gaps they were corrected for, are part of the file: reading it decides nothing anew.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenscore.auditing.blocks import BLOCKS
+from evenscore.auditing.parts import FamilyRecord, Finding, Sample, Settings
+from evenscore.auditing.plain import from_plain, to_plain
+from evenscore.gaps.catalogue import CATALOGUE
+from evenscore.inference.decisions import decide
+from evenscore.inference.estimate import Estimate
+
+if TYPE_CHECKING:
+    from evenscore.auditing.result import AuditResult
+
+FORMAT = "evenscore.audit"
+SCHEMA_VERSION = "2.0"
+
+FIELDS: dict[str, Any] = {
+    "title": str,
+    "settings": Settings,
+    "sample": Sample,
+    "findings": tuple[Finding, ...],
+    "gaps": tuple[Estimate, ...],
+    "families": tuple[FamilyRecord, ...],
+    "omitted": tuple[str, ...],
+    "warnings": tuple[str, ...],
+}
+"""What every audit holds beside its blocks."""
+
+
+def audit_to_dict(result: "AuditResult") -> dict[str, Any]:
+    """Plain data, ready for JSON."""
+    return {
+        "format": FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        **{name: to_plain(getattr(result, name)) for name in FIELDS},
+        "blocks": {name: to_plain(block) for name, block in result.blocks.items()},
+    }
+
+
+def audit_from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an `AuditResult`, from what `audit_to_dict` wrote in any version."""
+    if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+        raise ValueError(f"This is not an audit: it lacks 'format': {FORMAT!r}.")
+    version = str(data.get("schema_version"))
+    major = version.split(".")[0]
+    if major == "1":
+        data = _from_1(data)
+    elif major != SCHEMA_VERSION.split(".")[0]:
+        raise ValueError(
+            f"The audit is of schema version {version}; this evenscore reads versions 1 and "
+            f"{SCHEMA_VERSION}."
+        )
+    missing = [name for name in (*FIELDS, "blocks") if name not in data]
+    if missing:
+        raise ValueError(f"audit lacks {missing[0]!r}: it is not an audit of this version.")
+    fields = {name: from_plain(kind, data[name], f"audit.{name}") for name, kind in FIELDS.items()}
+    blocks = data["blocks"]
+    if not isinstance(blocks, Mapping):
+        raise ValueError(f"audit.blocks must be an object, not {blocks!r}.")
+    fields["blocks"] = {
+        name: from_plain(BLOCKS[name], content, f"audit.blocks.{name}")
+        for name, content in blocks.items()
+        if name in BLOCKS
+    }
+    return fields
+
+
+def read_json(path: str | Path) -> Any:
+    """The content of a JSON file; one sentence if it is none."""
+    if isinstance(path, str) and path.lstrip().startswith("{"):
+        raise ValueError(
+            "from_json takes the path of a file; of JSON text, use from_dict(json.loads(text))."
+        )
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is not a JSON file: {error}.") from None
+
+
+# ---------------------------------------------------------------------- older versions
+
+_BLOCKS_OF_1 = {
+    "ranking": {"auc": "auc", "by_group": "auc_by_group", "matrix": "auc_matrix"},
+    "curves": {"roc_gaps": "roc_gaps", "roc_curves": "roc_curves"},
+    "certificates": {"certificates": "certificate"},
+    "cuts": {"thresholds": "thresholds", "explorer": "explorer", "fair_cuts": "fair_cuts"},
+    "shape": {"distributions": "distributions", "calibration": "calibration"},
+    "permutations": {"tests": "permutation_tests"},
+}
+_NOTIONS_OF_1 = 8  # named gaps that an audit of version 1 looked at, for each pair of groups
+
+
+def _from_1(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Version 1 kept AUC gaps and ROC gaps apart, and left verdicts to its readers."""
+    lists = (("gaps", "auc", "AUC gaps"), ("roc_gaps_at_rates", "roc", "ROC gaps at a cut"))
+    names = {name for parts in _BLOCKS_OF_1.values() for name in parts.values()}
+    required = {*FIELDS, "roc_gaps_at_rates", *names} - {"families"}
+    missing = sorted(required - set(data))
+    if missing:
+        raise ValueError(f"audit lacks {missing[0]!r}: it is not an audit of version 1.")
+    gaps: list[dict[str, Any]] = []
+    n_groups = len(data["sample"]["groups"])
+    n_pairs = n_groups * (n_groups - 1) // 2
+    families: dict[str, dict[str, Any]] = {}
+    for field, family, heading in lists:
+        for gap in data[field]:
+            at = "" if gap["rate"] is None else f"at {gap['rate']:.4g}"
+            gaps.append({**gap, "family": family, "at": at})
+            label = f"{gap['name']} {at}".strip()
+            meaning = CATALOGUE[label].meaning if label in CATALOGUE else ""
+            families[label] = {
+                "name": label,
+                "family": family,
+                "heading": heading,
+                "kinds": [{"label": label, "meaning": meaning}],
+                "n_gaps": n_pairs,
+            }
+    curves = [
+        {
+            **curve,
+            "marks": [
+                [gap["rate"], gap["value"], gap["low"], gap["high"]]
+                for gap in data["roc_gaps_at_rates"]
+                if all(gap[name] == curve[name] for name in ("on", "first", "second"))
+            ],
+        }
+        for curve in data["roc_gaps"]
+    ]
+    settings = {**data["settings"]}
+    settings["words"] = {"selected_is": settings.pop("selected_is", None)}
+    estimates = from_plain(tuple[Estimate, ...], gaps, "audit.gaps")
+    total = n_pairs * (_NOTIONS_OF_1 + 2 * len(settings["rates"]))
+    decided = decide(estimates, settings["tolerance"], settings["confidence_level"], total)
+    kept = [
+        {**gap, "verdict": estimate.verdict} for gap, estimate in zip(gaps, decided, strict=True)
+    ]
+    return {
+        **{name: data[name] for name in FIELDS if name in data},
+        "settings": settings,
+        "gaps": kept,
+        "families": list(families.values()),
+        "blocks": {
+            block: {
+                field: curves if name == "roc_gaps" else data[name] for field, name in parts.items()
+            }
+            for block, parts in _BLOCKS_OF_1.items()
+        },
+    }

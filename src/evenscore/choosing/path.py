@@ -1,0 +1,253 @@
+"""The points of a trade-off between AUC and gaps: the front, a choice, a frame, a plot."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any, Literal, final
+
+import numpy as np
+from sklearn.base import clone
+
+from evenscore.auditing.frames import Backend, data_frame
+from evenscore.auditing.plain import to_plain
+from evenscore.auditing.showable import renderer
+from evenscore.inference.estimate import Estimate, percent
+
+Parameter = Literal["tolerance", "strength"]
+
+FORMAT, VERSION = "evenscore.tradeoff", "2.0"
+
+
+@final
+@dataclass(frozen=True)
+class TradeoffPoint:
+    """One parameter and what came of it on rows not trained on.
+
+    Parameters
+    ----------
+    parameter : "tolerance" or "strength"
+        What was varied.
+    value : float
+        A tolerance of infinity is the scorer without constraints.
+    auc : Estimate
+        Of everybody.
+    gaps : tuple of Estimate
+        Those of the scorer's constraints.
+    converged : bool
+        Whether the fits of all folds did what they were asked to.
+    """
+
+    parameter: Parameter
+    value: float
+    auc: Estimate
+    gaps: tuple[Estimate, ...]
+    converged: bool
+
+    @property
+    def worst(self) -> Estimate:
+        """The gap of largest magnitude; one that could not be computed is the worst of all."""
+        return max(self.gaps, key=lambda gap: np.nan_to_num(abs(gap.value), nan=np.inf))
+
+    @property
+    def worst_gap(self) -> float:
+        """Its magnitude."""
+        return abs(self.worst.value)
+
+    @property
+    def worst_interval(self) -> tuple[float, float]:
+        """The interval of its magnitude."""
+        low, high = self.worst.low, self.worst.high
+        return max(0.0, low, -high), max(-low, high)
+
+    def trained_to(self, tolerance: float) -> bool:
+        """Whether training was asked for that tolerance or a smaller one."""
+        return self.parameter == "tolerance" and self.value <= tolerance
+
+    def meets(self, tolerance: float) -> bool:
+        """Whether it can be taken to be fair up to a tolerance: see `TradeoffPath.chosen`."""
+        if self.trained_to(tolerance) and self.converged:
+            return all(gap.low <= tolerance and gap.high >= -tolerance for gap in self.gaps)
+        return all(gap.low >= -tolerance and gap.high <= tolerance for gap in self.gaps)
+
+    def __str__(self) -> str:
+        if math.isinf(self.value):
+            return "no constraints"
+        return f"{self.parameter}={self.value:g}"
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class TradeoffPath:
+    """The points of a path, from the least to the most constrained; made by `tradeoff_path`.
+
+    Parameters
+    ----------
+    scorer : scorer
+        The one that was varied, not fitted.
+    points : tuple of TradeoffPoint
+        Parameter, AUC and gaps, cross-validated.
+    X, y, sensitive_features, sample_weight
+        The data, on which `select` fits.
+    smallest_cell : name and number of rows
+        The class and group with the fewest.
+
+    Examples
+    --------
+    >>> from evenscore import LinearScorer
+    >>> auc = Estimate("AUC", 0.8, 0.78, 0.82, 0.95, "made")
+    >>> gap = Estimate("bnsp", 0.03, 0.01, 0.05, 0.95, "made", first="a", second="b")
+    >>> point = TradeoffPoint("tolerance", 0.02, auc, (gap,), converged=True)
+    >>> path = TradeoffPath(
+    ...     LinearScorer("bnsp"), (point,), None, None, None, None, ("positives of b", 90))
+    >>> path.pareto, str(path.chosen(0.02))
+    ((0,), 'tolerance=0.02')
+    """
+
+    scorer: Any
+    points: tuple[TradeoffPoint, ...]
+    X: Any
+    y: Any
+    sensitive_features: Any
+    sample_weight: Any
+    smallest_cell: tuple[str, int]
+
+    def __repr__(self) -> str:
+        name = type(self.scorer).__name__
+        return f"<TradeoffPath of {name}: {', '.join(map(str, self.points))}>"
+
+    @cached_property
+    def pareto(self) -> tuple[int, ...]:
+        """Positions of the points that no other beats: none has a larger AUC and as small a gap.
+
+        Nor a smaller gap and as large an AUC. Estimates are compared, not their intervals.
+        """
+        pairs = [(point.auc.value, -point.worst_gap) for point in self.points]
+        return tuple(
+            k
+            for k, (auc, fair) in enumerate(pairs)
+            if not any(a >= auc and f >= fair and (a, f) != (auc, fair) for a, f in pairs)
+        )
+
+    def select(self, *, tolerance: float) -> Any:
+        """The scorer of the largest AUC that meets a tolerance, fitted on all the data.
+
+        It is that of the point `chosen(tolerance)`; if there is none, a ValueError says what stood
+        in the way.
+        """
+        best = self.chosen(tolerance)
+        scorer = at_point(clone(self.scorer), best.parameter, best.value)
+        return scorer.fit(
+            self.X,
+            self.y,
+            sensitive_features=self.sensitive_features,
+            sample_weight=self.sample_weight,
+        )
+
+    def chosen(self, tolerance: float) -> TradeoffPoint:
+        """The point of the largest AUC among those that meet a tolerance.
+
+        A point trained to that tolerance or a smaller one (and converged) is taken unless the data
+        contradict it: unless the interval of a gap lies wholly beyond ±tolerance. Any other point,
+        with a looser tolerance, a strength or no constraints, needs proof, lest chance be mistaken
+        for fairness: the interval of every gap must lie wholly within ±tolerance. If there is no
+        such point, a ValueError says what stood in the way.
+        """
+        if not isinstance(tolerance, Real) or not 0.0 <= float(tolerance) < math.inf:
+            raise ValueError(f"tolerance must be a number of at least 0, not {tolerance!r}.")
+        fair = [point for point in self.points if point.meets(tolerance)]
+        if not fair:
+            raise ValueError(self._refusal(tolerance))
+        return max(fair, key=lambda point: (point.auc.value, -point.worst_gap))
+
+    def _refusal(self, tolerance: float) -> str:
+        trained = [point for point in self.points if point.trained_to(tolerance)]
+        candidates = trained or self.points
+        nearest = min(candidates, key=lambda point: np.nan_to_num(point.worst_gap, nan=np.inf))
+        gap, (name, count) = nearest.worst, self.smallest_cell
+        few = f"too few observations (the smallest cell has {count} {name})"
+        beyond = gap.low > tolerance or gap.high < -tolerance
+        if trained and not nearest.converged:
+            reason = "a conflict between constraints, or with what the features can tell"
+            if count * tolerance < 1.0:  # one of them is more than the gap that may be left
+                reason += f", or {few} for so small a gap"
+        elif trained:
+            reason = f"{few} or too flexible a scorer: closed in training, the gap returns"
+        elif not beyond and gap.high - gap.low > 2.0 * tolerance:
+            reason = f"{few} to prove it: the interval is wider than the tolerance"
+        else:
+            loose = {"strength": "strengths are too small", "tolerance": "tolerances are larger"}
+            reason = f"that the path's {loose[nearest.parameter]}"
+        return (
+            f"No point of the path meets a tolerance of {tolerance:g}: the nearest ({nearest}) "
+            f"leaves a gap of {gap.value:+.3f} ({percent(gap.confidence_level)} interval "
+            f"{gap.low:+.3f} to {gap.high:+.3f}) in {gap.title}; the likely reason is "
+            f"{reason}."
+        )
+
+    # ------------------------------------------------------------------ out
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """One row per point: AUC, worst gap and every gap, each with its interval.
+
+        `backend` is "pandas", "polars" or "pyarrow"; None takes the first that is installed.
+        """
+        points = self.points
+        columns: dict[str, list[Any]] = {
+            "parameter": [point.parameter for point in points],
+            "value": [point.value for point in points],
+            "auc": [point.auc.value for point in points],
+            "auc_low": [point.auc.low for point in points],
+            "auc_high": [point.auc.high for point in points],
+            "worst_gap": [point.worst_gap for point in points],
+            "worst_gap_low": [point.worst_interval[0] for point in points],
+            "worst_gap_high": [point.worst_interval[1] for point in points],
+            "worst_gap_name": [point.worst.title for point in points],
+            "converged": [point.converged for point in points],
+            "pareto": [k in self.pareto for k in range(len(points))],
+        }
+        for k, gap in enumerate(points[0].gaps):
+            for part, end in (("value", ""), ("low", " (low)"), ("high", " (high)")):
+                column = [float(getattr(point.gaps[k], part)) for point in points]
+                columns[gap.title + end] = column
+        return data_frame(columns, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON: what the points are, not the rows behind them.
+
+        The `value` of the point without constraints is None. Other numbers are written as in an
+        audit: NaN is None, and infinities are the texts "Infinity" and "-Infinity".
+        """
+        points = []
+        for point in self.points:
+            low, high = point.worst_interval
+            worst = {"title": point.worst.title, "value": point.worst_gap, "low": low, "high": high}
+            special = {
+                "value": None if math.isinf(point.value) else point.value,
+                "gaps": [{"title": gap.title, **to_plain(gap)} for gap in point.gaps],
+                "worst_gap": to_plain(worst),
+            }
+            points.append({**to_plain(point), **special})
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "scorer": type(self.scorer).__name__,
+            "pareto": list(self.pareto),
+            "points": points,
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw AUC against the worst gap with error bars, the Pareto front marked; give the axes.
+
+        Hollow points did not converge. Better is up and to the left. For the artists, a choice and
+        dark grounds see `plots.TradeoffDisplay`.
+        """
+        return renderer("tradeoff", "plot")(self, ax)
+
+
+def at_point(scorer: Any, parameter: Parameter, value: float) -> Any:
+    """A scorer with the parameters of a point."""
+    free = dict.fromkeys({"tolerance", "strength"} & set(scorer.get_params()))
+    if math.isinf(value):
+        return scorer.set_params(**free, constraints=())
+    return scorer.set_params(**{**free, parameter: value})

@@ -1,0 +1,1 @@
+"""Files: CSV and Parquet through DuckDB, writing whole or not at all, stored models."""

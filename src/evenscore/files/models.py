@@ -1,0 +1,139 @@
+"""A scorer with the columns it looks at, as a file that is read without running anything in it.
+
+A model file holds the attributes of Python objects, so that it is read by the version of the format
+that wrote it and by no other: `FORMAT_VERSION` is raised whenever the classes in it move or change
+what they keep. Scores themselves are cheap to have again: fit, or store the scores.
+"""
+
+import io
+import json
+import re
+import zipfile
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenscore.files.atomic import write_atomically
+from evenscore.files.features import Feature
+from evenscore.scores.arrays import Floats
+
+FORMAT_VERSION = "2"
+
+TRUSTED = frozenset(
+    {
+        "evenscore.files.features.Feature",
+        "evenscore.files.models.TableModel",
+        "evenscore.gaps.roc.RocConstraint",
+        "evenscore.inference.estimate.Estimate",
+        "evenscore.learning.boosted.BoostedScorer",
+        "evenscore.learning.features.FeatureScaling",
+        "evenscore.learning.task.History",
+        "evenscore.learning.linear.LinearScorer",
+        "evenscore.learning.boosting.LinearStart",
+        "evenscore.learning.neural.NeuralScorer",
+        "evenscore.learning.diagnosis.GapOutcome",
+    }
+)
+"""The types that a model file may hold beside those of NumPy and scikit-learn that skops knows."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """A fitted scorer and the columns of a table that it takes its features from.
+
+    `label` and `positive` say what a high score stands for, `groups` which columns were to be
+    treated evenly; neither is needed to score.
+    """
+
+    scorer: Any
+    features: tuple[Feature, ...]
+    label: str
+    positive: str
+    groups: tuple[str, ...]
+    evenscore_version: str
+    format_version: str = FORMAT_VERSION
+
+    @property
+    def allows_missing(self) -> bool:
+        """Whether a feature that is a number may be missing."""
+        return bool(self.scorer.accepts_missing)
+
+    def score(self, X: Floats) -> Floats:
+        """The scores of a matrix of the features."""
+        return np.asarray(self.scorer.decision_function(X), dtype=np.float64)
+
+
+def save_model(path: str | PathLike[str], model: TableModel) -> Path:
+    """Write a model, whole or not at all."""
+    import skops.io
+
+    return write_atomically(path, skops.io.dumps(model))
+
+
+def load_model(path: str | PathLike[str]) -> TableModel:
+    """Read a model; a file of another format or with a type not `TRUSTED` is refused unbuilt."""
+    import skops.io
+
+    name, content = Path(path).name, Path(path).read_bytes()
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        raise ValueError(f"{name} is not an evenscore model (not a skops file).")
+    try:
+        attributes = _attributes(content)
+        unknown = sorted(set(skops.io.get_untrusted_types(data=content)) - TRUSTED)
+    except Exception as error:  # whatever a broken archive makes the reader stumble over
+        raise _broken(name, error) from None
+    if attributes is None:
+        raise ValueError(f"{name} is no model that `evenscore fit` has written.")
+    if attributes.get("format_version") != FORMAT_VERSION:
+        writer = str(attributes.get("evenscore_version"))
+        known = re.fullmatch(r"[0-9][\w.+-]{0,30}", writer)
+        raise ValueError(
+            f"{name} was written by {f'evenscore {writer}' if known else 'another evenscore'} in a "
+            "format that this one does not read: fit the model again."
+        )
+    if unknown:
+        shown = ", ".join(unknown[:3]) + (", …" if len(unknown) > 3 else "")
+        raise ValueError(
+            f"{name} is refused: it holds {shown}, which no model of evenscore does and which "
+            "might run code."
+        )
+    try:
+        model = skops.io.loads(content, trusted=sorted(TRUSTED))
+    except Exception as error:
+        raise _broken(name, error) from None
+    if not isinstance(model, TableModel) or not _is_whole(model):
+        raise ValueError(f"{name} is no model that `evenscore fit` has written.")
+    return model
+
+
+def _attributes(content: bytes) -> dict[str, Any] | None:
+    """The plain attributes of a `TableModel` in an archive, read from its JSON; None if of others.
+
+    It may be of any evenscore: modules move.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        schema = json.loads(archive.read("schema.json"))
+    if schema["__class__"] != "TableModel" or schema["__module__"].split(".")[0] != "evenscore":
+        return None
+    nodes = schema["content"]["content"]
+    return {key: json.loads(node["content"]) for key, node in nodes.items() if "is_json" in node}
+
+
+def _is_whole(model: TableModel) -> bool:
+    from evenscore.learning.base import FairScorer
+
+    # A file need not hold every attribute.
+    scorer, features = (getattr(model, name, None) for name in ("scorer", "features"))
+    if not isinstance(scorer, FairScorer) or not isinstance(features, tuple):
+        return False
+    if not all(isinstance(one, Feature) for one in features):
+        return False
+    return bool(sum(one.width for one in features) == getattr(scorer, "n_features_in_", None))
+
+
+def _broken(name: str, error: Exception) -> ValueError:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return ValueError(f"{name} is not an evenscore model: {text[:120].rstrip('.')}.")

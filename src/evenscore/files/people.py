@@ -1,0 +1,164 @@
+"""Who the rows of a file are about: their class, their groups, their weight."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenscore.auditing.audit import MAX_GROUPS
+from evenscore.files.opening import TableFile
+from evenscore.files.values import Check, Column, selection
+from evenscore.scores import GroupedScores
+from evenscore.scores.arrays import Floats
+from evenscore.scores.distribution import check_weights
+from evenscore.scores.labels import cross
+from evenscore.scores.reading import Rows, positive_texts, text_order
+
+DROP = ", or ask for --drop-missing"
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """The rows of a file, decoded; groups are the texts of the columns `names`.
+
+    `pos_label` is the positive label as it is written; `dropped` of the file's `total` rows lacked
+    a value. `count` is how many people a row stands for (None: one).
+    """
+
+    rows: Rows
+    names: tuple[str, ...]
+    pos_label: str
+    total: int
+    dropped: int
+    count: Floats | None = None
+
+    @property
+    def remark(self) -> str:
+        """How many rows were left out; nothing if none were."""
+        if not self.dropped:
+            return ""
+        return f"{self.dropped:,} of {self.total:,} rows lack a value and were left out."
+
+    def grouped(self) -> GroupedScores:
+        """The table that an audit is a function of."""
+        rows = self.rows
+        assert rows.score is not None
+        decoded = (rows.score, rows.positive, rows.codes, rows.groups)
+        return GroupedScores.from_codes(*decoded, weight=rows.weight, count=self.count)
+
+    def columns(self, codes: Any = None) -> dict[str, NDArray[np.str_]]:
+        """The columns of groups as texts, by name; of all rows, or of rows with these codes."""
+        codes = self.rows.codes if codes is None else codes
+        parts = [group if isinstance(group, tuple) else (group,) for group in self.rows.groups]
+        return {
+            name: np.array([part[k] for part in parts])[codes] for k, name in enumerate(self.names)
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleColumns:
+    """The columns of a table that say who the rows are about."""
+
+    label: Column
+    groups: list[Column]
+    weight: Column | None = None
+
+    @classmethod
+    def named(cls, table: TableFile, label: str, groups: Sequence[str], weight: str | None) -> Self:
+        """The columns of these names."""
+        columns = [Column.named(table, name) for name in (label, *groups)]
+        return cls(columns[0], columns[1:], None if weight is None else Column.named(table, weight))
+
+    @property
+    def sql_names(self) -> list[str]:
+        """The columns in SQL: label, groups, weight."""
+        weight = [] if self.weight is None else [self.weight]
+        return [column.sql for column in (self.label, *self.groups, *weight)]
+
+    def checks(self) -> list[Check]:
+        """What no row may be."""
+        checks: list[Check] = []
+        if self.weight is not None:
+            sentence = "{column} is {value} at {row}{more}; a weight is at least 0."
+            checks += self.weight.number_checks()
+            checks.append(Check(self.weight, f"{self.weight.number} < 0", sentence))
+        for column in (self.label, *self.groups):
+            checks += column.text_checks()
+        return checks
+
+    def read(
+        self,
+        kept: str,
+        total: int,
+        beside: Mapping[str, str],
+        *,
+        pos_label: str | None,
+        counted: bool = False,
+    ) -> tuple[People, dict[str, Any]]:
+        """Read the rows kept, of a total: the people, and the columns `beside`, SQL by name.
+
+        A column "score" becomes the people's score. With `counted`, equal rows come as one.
+        """
+        texts = self.label.distinct_texts(kept, 1000)
+        if not texts:
+            raise ValueError(f"{self.label} has no labels: every row lacks something.")
+        positive, written = positive_texts(texts, pos_label, str(self.label), "--pos-label")
+        labels = [_group_texts(column, kept) for column in self.groups]
+        columns = {**beside, "label": self.label.code_of(texts)}
+        for k, column in enumerate(self.groups):
+            columns[f"group{k}"] = column.code_of(labels[k])
+        if self.weight is not None:
+            columns["weight"] = self.weight.number
+        sql = selection(columns, kept)
+        if counted:
+            sql = f"SELECT *, count(*) AS n FROM ({sql}) GROUP BY ALL ORDER BY ALL"
+        table = self.label.table
+        arrays = table.arrays(sql)
+        codes, crossed = cross(
+            [
+                (arrays[f"group{k}"].astype(np.intp), list[Hashable](texts))
+                for k, texts in enumerate(labels)
+            ]
+        )
+        if len(crossed) < 2:
+            shown = " and ".join(repr(column.name) for column in self.groups)
+            raise ValueError(
+                f"{table.name} has only the group {crossed[0]!r} in {shown}: there is no other "
+                "to compare with."
+            )
+        weight, score, count = (
+            np.asarray(arrays[name], dtype=np.float64) if name in arrays else None
+            for name in ("weight", "score", "n")
+        )
+        if weight is not None:
+            check_weights(weight, str(self.weight))
+        rows = Rows(positive[arrays["label"]], codes, tuple(crossed), weight, score)
+        n = len(rows) if count is None else int(count.sum())
+        names = tuple(column.name for column in self.groups)
+        return People(rows, names, written, total, total - n, count), arrays
+
+
+def _group_texts(column: Column, kept: str) -> list[str]:
+    texts = column.distinct_texts(kept, MAX_GROUPS)
+    if len(texts) > MAX_GROUPS:
+        [n] = column.table.one(f"SELECT count(DISTINCT {column.text}) FROM rows WHERE {kept}")
+        raise ValueError(
+            f"{column} has {n:,} groups, and at most {MAX_GROUPS} can be compared: is it an "
+            "identifier? Otherwise merge groups into larger ones."
+        )
+    return text_order(texts)
+
+
+def check_roles(**columns: Sequence[str]) -> None:
+    """Refuse a column that is to be two things at once, and having no group."""
+    roles: dict[str, str] = {}
+    for role, names in columns.items():
+        for name in names:
+            if name in roles:
+                both = f"--{roles[name]} and --{role}" if roles[name] != role else f"--{role} twice"
+                raise ValueError(f"Column {name!r} is given as {both}.")
+            roles[name] = role
+    if not columns.get("group", ("one",)):
+        raise ValueError("Say at least one column of groups with --group.")

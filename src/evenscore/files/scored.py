@@ -1,0 +1,105 @@
+"""Rows that have a score: with labels, to audit or to make a repair of; without, to repair."""
+
+from collections.abc import Sequence
+from os import PathLike
+
+import numpy as np
+
+from evenscore.files.opening import TableFile, open_table
+from evenscore.files.people import DROP, People, PeopleColumns, check_roles
+from evenscore.files.values import Column, refuse, selection
+from evenscore.scores.arrays import Floats, Ints
+
+_FEW = 0.1  # with fewer distinct scores than this share of the rows, DuckDB counts them
+
+
+def read_scores(
+    path: str | PathLike[str],
+    *,
+    label: str,
+    score: str,
+    groups: Sequence[str],
+    weight: str | None = None,
+    pos_label: str | None = None,
+    drop_missing: bool = False,
+    as_table: bool = False,
+) -> People:
+    """Read the rows of a file; whatever does not fit is refused in a sentence that says where.
+
+    With `as_table` and without weights, equal rows may come as one with a count: faster if there
+    are few distinct scores, slower if there are many. (Weights are not added up by DuckDB: in
+    parallel, sums of fractions would differ in the last digits from run to run.)
+    """
+    weights = [] if weight is None else [weight]
+    check_roles(label=[label], score=[score], group=groups, weight=weights)
+    with open_table(path, wanted=[label, score, *groups, *weights]) as table:
+        columns = PeopleColumns.named(table, label, groups, weight)
+        column = Column.named(table, score)
+        table.hold([column.sql, *columns.sql_names])
+        checks = [*column.number_checks(), *columns.checks()]
+        total, kept = refuse(table, checks, drop_missing=drop_missing, option=DROP)
+        counted = False
+        if as_table and not weights:
+            distinct = f"SELECT approx_count_distinct({column.number}) FROM rows WHERE {kept}"
+            counted = bool(table.one(distinct)[0] < _FEW * total)
+        people, _ = columns.read(
+            kept, total, {"score": column.number}, pos_label=pos_label, counted=counted
+        )
+        return people
+
+
+# ---------------------------------------------------------------------- rows to repair
+
+
+def read_grouped(
+    table: TableFile,
+    *,
+    score: str,
+    groups: Sequence[str],
+    known: Sequence[tuple[str, ...]],
+    refuse_unknown: bool,
+) -> tuple[Floats, Ints]:
+    """Every row's score, and its group's position in `known`, which has the texts of its columns.
+
+    The position is −1 for a group that is not known, or missing, unless these are refused.
+    """
+    check_roles(score=[score], group=groups)
+    scored, *columns = (Column.named(table, name) for name in (score, *groups))
+    table.hold([scored.sql, *(column.sql for column in columns)])
+    checks = scored.number_checks()
+    for column in columns:
+        needed = column.text_checks()
+        checks += needed if refuse_unknown else []
+    advice = ", or ask for --unseen unchanged, which leaves their scores as they are"
+    refuse(table, checks, option=advice if refuse_unknown else "")
+    texts = [sorted({labels[k] for labels in known}) for k in range(len(columns))]
+    selected = {"score": scored.number}
+    for k, column in enumerate(columns):
+        selected[f"group{k}"] = column.code_of(texts[k])
+    arrays = table.arrays(selection(selected))
+    # One place more for every column: that of texts which no known group has.
+    positions = np.full([len(part) + 1 for part in texts], -1, dtype=np.intp)
+    for position, labels in enumerate(known):
+        positions[tuple(part.index(label) for part, label in zip(texts, labels, strict=True))] = (
+            position
+        )
+    codes = (
+        np.ma.filled(arrays[f"group{k}"].astype(np.intp), len(part)) for k, part in enumerate(texts)
+    )
+    position_of = np.asarray(positions[tuple(codes)])
+    if refuse_unknown and position_of.min() < 0:
+        _refuse_unknown(table, columns, known, int(np.argmin(position_of)))
+    return np.asarray(arrays["score"], dtype=np.float64), position_of
+
+
+def _refuse_unknown(
+    table: TableFile, columns: list[Column], known: Sequence[tuple[str, ...]], row: int
+) -> None:
+    texts = {f"v{k}": column.text for k, column in enumerate(columns)}
+    group = table.one(f"{selection(texts)} LIMIT 1 OFFSET {row}")
+    shown = ", ".join(repr(", ".join(labels)) for labels in known[:10])
+    more = ", …" if len(known) > 10 else ""
+    raise ValueError(
+        f"{table.name} has the group {', '.join(group)!r} at row {row + 1:,}, for which there is "
+        f"no map (there are {shown}{more}); --unseen unchanged leaves such scores as they are."
+    )

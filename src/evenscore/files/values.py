@@ -1,0 +1,200 @@
+"""Values of a column as SQL: a number, a text, a code or nothing; and refusing what does not fit.
+
+DuckDB 2.0 answers `isnan` and comparisons over a Parquet file from its statistics, which leave NaN
+out: it finds none. Whether a value is NaN is therefore asked by `isfinite`, which looks at the
+values, and `open_table` turns that use of statistics off as well.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from evenscore.files.opening import TableFile
+
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
+_LARGE = ("BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT")
+_REAL = ("FLOAT", "DOUBLE")
+_NESTED = ("STRUCT", "MAP", "UNION", "[")
+_EXACT = 2**53  # integers beyond are not all doubles
+_NOTHING = "('', 'na', 'n/a', 'nan', 'null', 'none')"  # in a column of numbers, in lower case
+_BLANK = "' ' || chr(9) || chr(10) || chr(13)"
+_MISSING = "{column} is missing at {row}{more}; fill or drop such rows first{option}."
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table, and SQL for its values."""
+
+    table: TableFile
+    sql: str
+    name: str
+    kind: str
+
+    @classmethod
+    def named(cls, table: TableFile, name: str) -> Self:
+        """The column of that name; one sentence if there is none, or more than one."""
+        sql = table.column(name)
+        return cls(table, sql, name, table.types[int(sql[1:])])
+
+    def __str__(self) -> str:
+        return f"Column {self.name!r} of {self.table.name}"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds texts: all columns of a CSV file do."""
+        return self.kind == "VARCHAR"
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its type holds numbers (or truth values)."""
+        numbers = (*_WHOLE, *_LARGE, *_REAL, "BOOLEAN")
+        return self.kind in numbers or self.kind.startswith("DECIMAL")
+
+    @property
+    def number(self) -> str:
+        """The value as a double; NULL or NaN where there is none, or a text that is no number."""
+        return f"{'TRY_CAST' if self.is_text else 'CAST'}({self.sql} AS DOUBLE)"
+
+    @property
+    def text(self) -> str:
+        """The value as text, as it is written; NULL where there is none."""
+        if self.is_text:
+            return f"CASE WHEN {_blank(self.sql)} THEN NULL ELSE {self.sql} END"
+        if self.kind in _REAL:
+            return f"CASE WHEN {_is_nan(self.sql)} THEN NULL ELSE CAST({self.sql} AS VARCHAR) END"
+        return f"CAST({self.sql} AS VARCHAR)"
+
+    @property
+    def lacking(self) -> str:
+        """Whether there is no number: nothing at all, NaN, or a text that says so."""
+        missing = f"{self.sql} IS NULL"
+        if self.is_text:
+            nothing = f"lower(trim({self.sql}, {_BLANK})) IN {_NOTHING}"
+            # Trimming is slow: only where there is no number to be seen.
+            return (
+                f"{missing} OR CASE WHEN {self.number} IS NULL OR {_is_nan(self.number)} "
+                f"THEN {nothing} ELSE false END"
+            )
+        return f"{missing} OR {_is_nan(self.sql)}" if self.kind in _REAL else missing
+
+    @property
+    def odd_text(self) -> str:
+        """Whether a text is neither a number nor nothing."""
+        return f"NOT ({self.lacking}) AND {self.number} IS NULL"
+
+    def distinct_texts(self, kept: str, most: int) -> list[str]:
+        """The different texts, sorted; one more than `most` if there are more."""
+        sql = f"SELECT DISTINCT {self.text} AS v FROM rows WHERE {kept}"
+        sql = f"SELECT v FROM ({sql}) WHERE v IS NOT NULL LIMIT {most + 1}"
+        return sorted(row[0] for row in self.table.query(sql).fetchall())
+
+    def code_of(self, texts: Sequence[str]) -> str:
+        """SQL that gives the position of a value's text in `texts`; NULL if it is not there.
+
+        DuckDB codes them itself, so that no text is made for every row.
+        """
+        kind, members = f"texts_{self.sql}", f"members_{self.sql}"
+        # The members of a type cannot be parameters of a query: they go through a table.
+        marks = ", ".join("(?, ?)" for _ in texts)
+        values = [part for pair in enumerate(texts) for part in pair]
+        query = self.table.query
+        query(f"CREATE OR REPLACE TEMP TABLE {members} (k INTEGER, v VARCHAR)")
+        query(f"INSERT INTO {members} VALUES {marks}", values)
+        query(f"DROP TYPE IF EXISTS {kind}")
+        query(f"CREATE TYPE {kind} AS ENUM (SELECT v FROM {members} ORDER BY k)")
+        return f"CAST(enum_code(TRY_CAST({self.text} AS {kind})) AS USMALLINT)"
+
+    def number_checks(self, *, optional: bool = False) -> list["Check"]:
+        """Every value must be a finite number; with `optional`, or nothing."""
+        if not self.is_text and not self.is_number:
+            raise ValueError(f"{self} holds values of type {self.kind}, not numbers.")
+        checks = []
+        if self.is_text:
+            sentence = "{column} must hold numbers, but it is {value} at {row}{more}{hint}."
+            checks.append(Check(self, self.odd_text, sentence))
+        sentence = "{column} is infinite at {row}{more}; every value must be finite."
+        checks.append(Check(self, f"isinf({self.number})", sentence))
+        if self.kind in _LARGE:
+            sentence = (
+                "{column} is {value} at {row}{more}: integers beyond 2^53 would be confused in "
+                "double precision, so rescale or rank them first."
+            )
+            checks.append(Check(self, f"{self.sql} > {_EXACT} OR {self.sql} < -{_EXACT}", sentence))
+        if not optional:
+            checks.append(Check(self, self.lacking, _MISSING, missing=True))
+        return checks
+
+    def text_checks(self) -> list["Check"]:
+        """Every value must be something."""
+        if any(part in self.kind for part in _NESTED):
+            raise ValueError(
+                f"{self} holds nested values of type {self.kind}, which are no labels."
+            )
+        return [Check(self, f"({self.text}) IS NULL", _MISSING, missing=True)]
+
+
+def _is_nan(value: str) -> str:
+    return f"(NOT isfinite({value}) AND NOT isinf({value}))"
+
+
+def _blank(column: str) -> str:
+    # Trimming is slow: only what sorts before every visible character is looked at more closely.
+    return f"CASE WHEN {column} < '!' THEN trim({column}, {_BLANK}) = '' ELSE false END"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A condition that no row may meet, and what is said if one does.
+
+    `sentence` is filled in with the column's name, the row and the value there. Rows that lack a
+    value may be left out instead (`missing`).
+    """
+
+    column: Column
+    condition: str
+    sentence: str
+    missing: bool = False
+
+
+def refuse(
+    table: TableFile, checks: Sequence[Check], *, drop_missing: bool = False, option: str = ""
+) -> tuple[int, str]:
+    """Refuse the first check that a row fails; give the number of rows and a WHERE clause.
+
+    With `drop_missing` the clause leaves out rows that lack a value; otherwise they are refused,
+    and `option` is what the sentence advises.
+    """
+    counts = "".join(f", count_if({check.condition})" for check in checks)
+    total, *failures = table.one(f"SELECT count(*){counts} FROM rows")
+    if total == 0:
+        raise ValueError(f"{table.name} has a header but no rows.")
+    failed = [(check, n) for check, n in zip(checks, failures, strict=True) if n]
+    for check, n in failed:
+        if not (check.missing and drop_missing):
+            raise ValueError(_sentence(table, check, n, option))
+    # A condition on a missing value may itself be NULL: then it is not met.
+    clauses = (f" AND NOT coalesce({check.condition}, false)" for check, _ in failed)
+    return int(total), f"true{''.join(clauses)}"
+
+
+def selection(columns: Mapping[str, str], kept: str = "true") -> str:
+    """The query of some columns, SQL by name, of the rows kept."""
+    named = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
+    return f"SELECT {named} FROM rows WHERE {kept}"
+
+
+def _sentence(table: TableFile, check: Check, n: int, option: str) -> str:
+    row = table.first_row(f"coalesce({check.condition}, false)")
+    numbered = f"SELECT row_number() OVER () AS r, {check.column.sql}::VARCHAR AS v FROM rows"
+    value = str(table.one(f"SELECT v FROM ({numbered}) WHERE r = ?", [row])[0])
+    digits = value.strip("'-+ ").replace(",", "", 1)
+    decimal_comma = "," in value and digits.isdigit()
+    below = " below the header" if table.kind == "csv" else ""
+    return check.sentence.format(
+        column=check.column,
+        row=f"row {row:,}{below}",
+        value=repr(value if len(value) <= 40 else f"{value[:40]}…"),
+        more=f" ({n:,} such rows in all)" if n > 1 else "",
+        option=option,
+        hint=": write decimals with a point" if decimal_comma else "",
+    )

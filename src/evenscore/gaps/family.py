@@ -1,0 +1,321 @@
+"""The noun: a family of gaps between groups, one interface for audit, learning and repair.
+
+A family is frozen data that says which gaps there are (`keys`), what they are (`values`: the
+definition, ties included, for all three verbs) and how sure an estimate of them is (`estimates`).
+What else it can do is declared: a family with a `surrogate` can be learned, one with `targets` can
+be repaired, and any other is refused in one sentence that names both sides. To add a family, write
+one file with one subclass: nothing else asks which family it has.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, groupby
+from numbers import Real
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from evenscore.gaps.smooth import SmoothCells, Surrogate
+from evenscore.gaps.words import DEFAULT_WORDS, Words
+from evenscore.inference.bootstrap import bootstrap
+from evenscore.inference.decisions import holm
+from evenscore.inference.estimate import Estimate, GapKey
+from evenscore.inference.estimate import EstimateSettings as EstimateSettings
+from evenscore.inference.paired import Paired, PairedScores, paired_bootstrap
+from evenscore.scores import ClassName, GroupedScores
+from evenscore.scores.arrays import Bools, Floats, Ints
+from evenscore.scores.labels import label_text
+
+Pairs = Sequence[tuple[int, int]]
+
+
+class CutForm(NamedTuple):
+    """Gaps between two cells at a cut: their positions among the 2K cells, and the rates."""
+
+    first: Ints
+    second: Ints
+    rates: Floats
+
+
+@dataclass(frozen=True)
+class CutTarget:
+    """One cut that a repair is to align: the groups' shares of a class above it should be `rate`.
+
+    `guarded` says whether the rates around are constrained too; `asked` tells what the user asked
+    for from guards, which give way.
+    """
+
+    on: ClassName
+    rate: float
+    asked: bool = True
+    guarded: bool = True
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """What one increasing map per group is to do for a family.
+
+    Either align `cuts`, or close the gaps by shifting the groups against each other (`by_shifts`);
+    `n_free` is how many gaps of K groups can differ by themselves.
+    """
+
+    cuts: tuple[CutTarget, ...] = ()
+    by_shifts: bool = False
+    n_free: int = 0
+
+
+class GapFamily(ABC):
+    """A family of gaps between groups; subclasses are frozen, comparable, picklable data.
+
+    Gaps come in the order of `keys`: whatever else a family varies, then the pairs of groups, then
+    the rates. A gap is a number that is zero where two groups are treated alike, NaN where it
+    cannot be computed; its sign says which group is better off, `say` in which sense.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it.
+    tolerance : float or None
+        The gap that a scorer or a repair may leave; None: as the verb's own tolerance says.
+    family : str
+        The name of the family, "auc" for all gaps between AUCs.
+    heading : str
+        The title of a table of such gaps.
+    """
+
+    name: str
+    tolerance: float | None
+    family: ClassVar[str]
+    heading: ClassVar[str]
+
+    # ------------------------------------------------------------------ which gaps there are
+
+    @abstractmethod
+    def keys(self, groups: Sequence[object], pairs: Pairs | None = None) -> tuple[GapKey, ...]:
+        """The gaps between some groups (or only between `pairs` of them): labels, no data."""
+
+    @abstractmethod
+    def values(self, scores: GroupedScores, pairs: Pairs | None = None) -> Floats:
+        """THE definition: the gaps, in the order of `keys`, NaN where a needed cell is empty."""
+
+    def estimates(
+        self, scores: GroupedScores, settings: EstimateSettings | None = None
+    ) -> list[Estimate]:
+        """The gaps with intervals and p-values."""
+        settings = EstimateSettings() if settings is None else settings
+        return self.estimate_many([self], scores, [settings])[0]
+
+    @classmethod
+    def estimate_many(
+        cls,
+        families: Sequence["GapFamily"],
+        scores: GroupedScores,
+        settings: Sequence[EstimateSettings],
+    ) -> list[list[Estimate]]:
+        """The estimates of several families of this class; unless it knows better, by bootstrap.
+
+        The settings of all differ in their pairs at most. A class that shares work between its
+        families does so here.
+        """
+        return [
+            family._estimated(scores, asked)
+            for family, asked in zip(families, settings, strict=True)
+        ]
+
+    def _estimated(self, scores: GroupedScores, settings: EstimateSettings) -> list[Estimate]:
+        """The estimates of this family alone."""
+        keys, values = self.keys(scores.groups, settings.pairs), self.values(scores, settings.pairs)
+        replicates = bootstrap(
+            scores,
+            lambda table: self.values(table, settings.pairs),
+            n_resamples=settings.n_resamples,
+            sampling=settings.sampling,
+            random_state=settings.random_state,
+        )
+        blank = [
+            Estimate.of_key(key, float(value), method="bootstrap", family=self.family)
+            for key, value in zip(keys, values, strict=True)
+        ]
+        estimates = replicates.intervals(settings.confidence_level, estimates=blank)
+        return holm(self._with_reasons(estimates, scores, settings.pairs))
+
+    def paired(self, pair: PairedScores, settings: EstimateSettings) -> list[Paired]:
+        """The gaps of one score minus (and plus) those of another score of the same people."""
+        keys = self.keys(pair.groups)
+        return paired_bootstrap(pair, self.values, keys, self.family, settings)
+
+    # ------------------------------------------------------------------ in words
+
+    def say(self, estimate: Estimate, words: Words = DEFAULT_WORDS) -> str:
+        """A gap in the user's words; no direction is claimed that the interval does not show."""
+        groups = f"{estimate.first} and {estimate.second}"
+        return f"{estimate.kind} is {estimate.value:+.3f} between {groups}"
+
+    def meaning(self, key: GapKey, words: Words = DEFAULT_WORDS) -> str:
+        """What such a gap compares, in one sentence."""
+        return f"{key.kind}: zero if the groups are alike."
+
+    def ranks_higher(self, estimate: Estimate) -> tuple[str, str] | None:
+        """Which of the two groups ranks higher and which lower; None if a gap favours neither."""
+        return None
+
+    # ------------------------------------------------------------------ which people it needs
+
+    def cells(self, n_groups: int) -> Bools:
+        """Which of the 2K cells each gap looks at, (gaps, 2K); by default all of its two groups."""
+        compared = self.compared(n_groups)
+        used = np.zeros((len(compared), 2 * n_groups), dtype=bool)
+        for k, pair in enumerate(compared.tolist()):
+            used[k, [*pair, *(n_groups + group for group in pair)]] = True
+        return used
+
+    def compared(self, n_groups: int) -> Ints:
+        """The positions of the two groups that each gap compares, (gaps, 2)."""
+        keys = self.keys(range(n_groups))
+        return np.array([(int(key.first), int(key.second)) for key in keys]).reshape(-1, 2)
+
+    def needs(self, n_groups: int) -> Bools:
+        """The cells without which a gap cannot be computed, (gaps, 2K): all that it looks at."""
+        return self.cells(n_groups)
+
+    def reasons(self, scores: GroupedScores, values: Floats, pairs: Pairs | None) -> list[str]:
+        """Why a gap is NaN: the cells that are empty; nothing where there is a value."""
+        missing = np.flatnonzero(np.isnan(values))
+        texts = [""] * len(values)
+        if not len(missing):
+            return texts
+        empty = scores.cell_weights.reshape(-1) == 0.0
+        positions = range(scores.n_groups)
+        places = {
+            (key.kind, frozenset((key.first, key.second))): place
+            for place, key in enumerate(self.keys(positions))
+        }
+        keys = self.keys(positions, pairs)
+        needs = self.needs(scores.n_groups)
+        for k in missing.tolist():
+            key = keys[k]
+            needed = needs[places[key.kind, frozenset((key.first, key.second))]]
+            cells = np.flatnonzero(needed & empty)
+            cells = cells if len(cells) else np.flatnonzero(empty)
+            names = " and no ".join(scores.cell_name(int(cell)) for cell in cells)
+            why = f"is undefined: there are no {names}" if names else "has no value on these data"
+            texts[k] = f"{key.name} {why}"
+        return texts
+
+    def _with_reasons(
+        self, estimates: Iterable[Estimate], scores: GroupedScores, pairs: Pairs | None
+    ) -> list[Estimate]:
+        """Estimates with the reason where there is no value, and words where there is one."""
+        estimates = list(estimates)
+        values = np.array([estimate.value for estimate in estimates], dtype=np.float64)
+        return [
+            replace(estimate, warnings=(reason,))
+            if reason
+            else replace(estimate, words=self.say(estimate))
+            for estimate, reason in zip(estimates, self.reasons(scores, values, pairs), strict=True)
+        ]
+
+    # ------------------------------------------------------------------ learning
+
+    def surrogate(self, cells: SmoothCells) -> Surrogate:
+        """Smooth gaps, in the order of `keys`, and their slopes: what makes a family learnable."""
+        raise TypeError(
+            f"{self.name} cannot be learned: it has no surrogate, and scorers need one. It can be "
+            "audited."
+        )
+
+    def linear_form(self, cell_weights: Floats) -> Floats | None:
+        """Coefficients over the AUC matrix, (gaps, 2K, 2K), if the gaps are linear in AUCs."""
+        return None
+
+    def cut_form(self, n_groups: int) -> CutForm | None:
+        """Cells that should have a common share above a cut, if that is what the gaps are."""
+        return None
+
+    @property
+    def learnable(self) -> bool:
+        """Whether scorers can close these gaps."""
+        return type(self).surrogate is not GapFamily.surrogate
+
+    def guards(self) -> "GapFamily | None":
+        """Gaps around those asked for, constrained so that these do not return on new data."""
+        return None
+
+    def narrowed(self, key: GapKey) -> "GapFamily":
+        """The same family, asking for one kind of gap alone."""
+        return self
+
+    def noise(self, sizes: Floats) -> Floats:
+        """Standard errors of the gaps were the groups alike; `sizes`, (2K,), are those of cells.
+
+        By default those of a difference of two AUCs of an uninformative score, between samples as
+        large as the classes of the groups.
+        """
+        n_groups = len(sizes) // 2
+        inverse = 1.0 / np.where(sizes > 0.0, sizes, np.nan)
+        by_group = inverse[:n_groups] + inverse[n_groups:]
+        return np.asarray(np.sqrt(by_group[self.compared(n_groups)].sum(axis=1) / 12.0))
+
+    # ------------------------------------------------------------------ repair
+
+    def targets(self, n_groups: int, *, guards: bool = True) -> Alignment:
+        """What a repair should align; a family that cannot be repaired says why not."""
+        raise ValueError(
+            f"{self.name} cannot be repaired: nothing is known of how one increasing map per group "
+            "would change it. It can be audited."
+        )
+
+
+def labels_of_pairs(groups: Sequence[object], pairs: Pairs | None = None) -> list[tuple[str, str]]:
+    """The names of the groups of every pair, or of the pairs of positions given."""
+    names = [label_text(group) for group in groups]
+    compared = combinations(range(len(names)), 2) if pairs is None else pairs
+    return [(names[i], names[j]) for i, j in compared]
+
+
+def check_tolerance(tolerance: float | None) -> None:
+    """Refuse a tolerance that is not a gap."""
+    if tolerance is None:
+        return
+    if not isinstance(tolerance, Real) or not 0.0 <= tolerance < 1.0:
+        raise ValueError(f"tolerance must be at least 0 and below 1, not {tolerance!r}.")
+
+
+def family_estimates(
+    scores: GroupedScores,
+    families: Sequence[GapFamily],
+    settings: EstimateSettings | Sequence[EstimateSettings] | None = None,
+) -> list[Estimate]:
+    """The estimates of several families, in their order; settings for all, or one for each.
+
+    Those of one class that follow each other are made together.
+    """
+    if settings is None or isinstance(settings, EstimateSettings):
+        settings = [settings or EstimateSettings()] * len(families)
+    estimates: list[Estimate] = []
+    asked = list(zip(families, settings, strict=True))
+    for (kind, _), some in groupby(
+        asked, key=lambda pair: (type(pair[0]), replace(pair[1], pairs=None))
+    ):
+        members, theirs = zip(*some, strict=True)
+        for found in kind.estimate_many(members, scores, theirs):
+            estimates += found
+    return estimates
+
+
+def family_values(scores: GroupedScores, families: Sequence[GapFamily]) -> Floats:
+    """The gaps of several families, in their order."""
+    return np.concatenate([np.zeros(0), *(family.values(scores) for family in families)])
+
+
+def largest(values: Floats) -> float:
+    """The gap of largest magnitude; one that could not be computed counts as the worst of all.
+
+    >>> largest(np.array([0.1, -0.2])), largest(np.array([0.1, np.nan]))
+    (-0.2, nan)
+    """
+    if not len(values):
+        raise ValueError("There is no gap to choose from: a gap needs at least two groups.")
+    sizes = np.where(np.isnan(values), np.inf, np.abs(values))
+    return float(values[int(np.argmax(sizes))])

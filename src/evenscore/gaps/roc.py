@@ -1,0 +1,458 @@
+"""ROC constraints: the distributions of two groups should agree at chosen rates.
+
+Δ_{F,a} = ROC_{F⁰,F¹}(a) − a: cut the score where it selects a share a of one class F in one group;
+the gap is by how much more, or less, is selected of that class in the other. Ties are split, the
+same way in both groups, as they count one half in an AUC: with ties no cut need select the share a,
+and by the paper's Definition 1 two groups of one law would then have a gap.
+
+The cut may be made in either group, and the two gaps differ (+0.33 one way, −0.10 the other, on one
+data set). The gap of two groups is the larger of the two, positive where the *second* group scores
+higher: renaming or reordering the groups changes no more than its sign.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple, final
+
+import numpy as np
+
+from evenscore.gaps.family import (
+    Alignment,
+    CutForm,
+    CutTarget,
+    EstimateSettings,
+    GapFamily,
+    Pairs,
+    check_tolerance,
+    labels_of_pairs,
+)
+from evenscore.gaps.smooth import SmoothCells, Surrogate
+from evenscore.gaps.words import DEFAULT_WORDS, Words
+from evenscore.inference.bands import roc_band
+from evenscore.inference.decisions import holm
+from evenscore.inference.estimate import Estimate, GapKey, check_level, counted
+from evenscore.inference.intervals import invert, normal_quantile
+from evenscore.inference.paired import Paired, PairedScores
+from evenscore.inference.paired_rates import paired_roc_gaps
+from evenscore.inference.pointwise import pointwise_band
+from evenscore.scores import ClassName, GroupedScores, OneOrBoth, check_scores, class_names
+from evenscore.scores.arrays import Bools, Floats
+from evenscore.scores.aucs import inter_group_curve
+from evenscore.scores.curve import CurveDifference, ReferenceCuts, RocCurve
+from evenscore.scores.distribution import check_interval, check_rates, to_floats
+
+_SPACING = 0.025  # of the rates in an interval, unless their number is given
+_IN_A_TIE = 0.005  # a cut that selects so much less than its rate is said to fall in a tie
+_FEW_BEYOND = 20  # observations beyond a cut; measured in benchmarks/coverage.py
+# Guards, times a rate: the spec's prototype on Bank, test gap .16 → .05
+_AROUND = (0.4, 0.8, 1.2, 1.6)
+_NEAR = 0.1  # a guard nearer than this share of a rate to it is left out
+
+
+@final
+@dataclass(frozen=True)
+class RocConstraint(GapFamily):
+    """Pointwise ROC constraint: Δ_{F,a} = ROC_{F⁰,F¹}(a) − a should vanish at the rates a.
+
+    Parameters
+    ----------
+    on : "negatives", "positives" or "both"
+        The class F whose two distributions are aligned.
+    rates : numbers strictly between 0 and 1
+    tolerance : float, optional
+        The gap that a scorer or a repair may leave.
+    interval : two rates, instead of `rates`
+        With `n_rates` equally spaced ones in it, its ends included; by default one every 0.025 at
+        least.
+    n_rates : int, optional
+
+    Examples
+    --------
+    >>> RocConstraint(on="negatives", interval=(0.1, 0.4), n_rates=4).rates
+    (0.1, 0.2, 0.3, 0.4)
+    """
+
+    on: OneOrBoth = "both"
+    rates: tuple[float, ...] = ()
+    tolerance: float | None = None
+    interval: tuple[float, float] | None = None
+    n_rates: int | None = None
+
+    family: ClassVar[str] = "roc"
+    heading: ClassVar[str] = "ROC gaps at a cut"
+
+    def __post_init__(self) -> None:
+        class_names(self.on)
+        check_tolerance(self.tolerance)
+        rates = np.atleast_1d(to_floats(self.rates, "rates"))
+        if self.interval is None:
+            if self.n_rates is not None:
+                raise ValueError("n_rates says how to cut an interval: give interval as well.")
+        else:
+            low, high = check_interval(self.interval)
+            n_rates = self.n_rates
+            if n_rates is None:
+                n_rates = max(2, int(np.ceil((high - low) / _SPACING - 1e-9)) + 1)
+            if isinstance(n_rates, bool) or not isinstance(n_rates, Integral) or n_rates < 2:
+                raise ValueError(f"An interval needs a whole n_rates ≥ 2, not {n_rates!r}.")
+            spaced = tuple(np.round(np.linspace(low, high, int(n_rates)), 15).tolist())
+            if rates.size and tuple(rates.tolist()) != spaced:
+                raise ValueError("Give either rates or an interval, not both.")
+            rates = np.asarray(spaced)
+            object.__setattr__(self, "interval", (low, high))
+            object.__setattr__(self, "n_rates", int(n_rates))
+        if rates.size == 0:
+            raise ValueError("A ROC constraint needs rates, for instance rates=(0.125, 0.25).")
+        if rates.ndim != 1 or not np.all((rates > 0.0) & (rates < 1.0)):
+            raise ValueError(f"rates must lie strictly between 0 and 1, not {self.rates!r}.")
+        if len(set(rates.tolist())) < rates.size:
+            raise ValueError(f"rates must differ, but {self.rates!r} repeats one.")
+        object.__setattr__(self, "rates", tuple(rates.tolist()))
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """For instance 'roc_gap(both; 0.125, 0.25)'."""
+        if self.interval is None:
+            where = ", ".join(f"{rate:.4g}" for rate in self.rates)
+        else:
+            where = "{} rates from {:.4g} to {:.4g}".format(len(self.rates), *self.interval)
+        return f"roc_gap({self.on}; {where})"
+
+    # ------------------------------------------------------------------ gaps
+
+    def keys(self, groups: Sequence[object], pairs: Pairs | None = None) -> tuple[GapKey, ...]:
+        """One gap for every class, pair of groups and rate."""
+        texts = [f"{rate:.4g}" for rate in self.rates]
+        if len(set(texts)) < len(texts):  # alike to four digits
+            texts = [repr(rate) for rate in self.rates]
+        return tuple(
+            GapKey(f"roc_gap({on})", *names, f"at {text}", on, rate)
+            for on in class_names(self.on)
+            for names in labels_of_pairs(groups, pairs)
+            for text, rate in zip(texts, self.rates, strict=True)
+        )
+
+    def values(self, scores: GroupedScores, pairs: Pairs | None = None) -> Floats:
+        """Δ with ties split, cut in the group where it is larger; positive: second higher."""
+        check_scores(scores)
+        compared = scores.pairs() if pairs is None else list(pairs)
+        rates, n = np.asarray(self.rates), scores.n_groups
+        gaps = []
+        for on in class_names(self.on):
+            cells = scores.of_class(on)
+            cuts = {k: ReferenceCuts.at(cells[k], rates) for k in range(n) if len(cells[k])}
+            for i, j in compared:
+                if i not in cuts or j not in cuts:
+                    gaps.append(np.full(len(rates), np.nan))
+                    continue
+                one, two = cuts[i].share_of(cells[j]) - rates, rates - cuts[j].share_of(cells[i])
+                gaps.append(np.where(np.abs(one) >= np.abs(two), one, two))
+        return np.concatenate(gaps) if gaps else np.zeros(0)
+
+    def _estimated(self, scores: GroupedScores, settings: EstimateSettings) -> list[Estimate]:
+        """The gaps with pointwise intervals; the cut is estimated too.
+
+        The interval is that of the gap cut in the group where it is larger, widened away from zero
+        (and, where its sign is not known, towards it) by that of the other: if it lies within the
+        tolerance, so do both. The p-value is one minus the largest level at which it leaves out
+        zero. Intervals cover too much, up to always, where scores are tied or few people lie beyond
+        the cut: shares are multiples of 1/n and a binomial range cannot be cut finer. The estimate
+        then carries a warning.
+        """
+        check_scores(scores)
+        level = check_level(settings.confidence_level)
+        compared = scores.pairs() if settings.pairs is None else list(settings.pairs)
+        keys = iter(self.keys(scores.groups, settings.pairs))
+        rates = np.asarray(self.rates)
+        half = 2.0 * normal_quantile(0.5 + level / 2.0)
+        estimates = []
+        for on in class_names(self.on):
+            for first, second in compared:
+                one = _Side.of(scores, on, (first, second), rates, level, 1.0)
+                two = _Side.of(scores, on, (second, first), rates, level, -1.0)
+                in_second, joint = _joint(one, two, rates, level, settings.tolerance)
+                for k, rate in enumerate(self.rates):
+                    side = two if in_second[k] else one
+                    numbers: dict[str, Any] = {
+                        name: float(column[k]) for name, column in joint.items()
+                    }
+                    value = numbers["value"]
+                    shares = [rate, rate + side.sign * value][:: int(side.sign)]
+                    estimate = Estimate.of_key(
+                        next(keys), value, method=side.method(rate), family=self.family
+                    )
+                    estimates.append(
+                        replace(
+                            estimate,
+                            **numbers,
+                            confidence_level=level,
+                            standard_error=(numbers["high"] - numbers["low"]) / half,
+                            first_value=shares[0],
+                            second_value=shares[1],
+                            warnings=() if np.isnan(value) else side.warnings(rate),
+                        )
+                    )
+        return holm(self._with_reasons(estimates, scores, settings.pairs))
+
+    def paired(self, pair: PairedScores, settings: EstimateSettings) -> list[Paired]:
+        """By redrawing people, both of their scores together."""
+        keys = self.keys(pair.groups)
+        return paired_roc_gaps(pair, keys, class_names(self.on), self.rates, settings)
+
+    def cells(self, n_groups: int) -> Bools:
+        """The same class of two groups."""
+        first, second, _ = self.cut_form(n_groups)
+        used = np.zeros((len(first), 2 * n_groups), dtype=bool)
+        used[np.arange(len(first)), first] = used[np.arange(len(first)), second] = True
+        return used
+
+    def cut_form(self, n_groups: int) -> CutForm:
+        """The two cells that each gap compares, and its rate."""
+        return _cut_form(self, n_groups)
+
+    # ------------------------------------------------------------------ in words
+
+    def say(self, estimate: Estimate, words: Words = DEFAULT_WORDS) -> str:
+        """Who is selected by the cut, in either group."""
+        shares = [(estimate.first, estimate.first_value), (estimate.second, estimate.second_value)]
+        if shares[0][1] != estimate.rate:  # the cut is made in the second group
+            shares.reverse()
+        (one, rate), (two, share) = shares
+        split = ", ties broken at random" if "ties" in estimate.method else ""
+        lead = ""
+        if estimate.differs_from_zero:
+            higher = estimate.second if estimate.value > 0 else estimate.first
+            lead = f"{words.of(estimate.on)} of {higher} are {words.selected} more often: "
+        return (
+            f"{lead}the cut that selects {rate:.1%} of the {words.of(estimate.on)} of {one} "
+            f"selects {share:.1%} of those of {two}{split}"
+        )
+
+    def meaning(self, key: GapKey, words: Words = DEFAULT_WORDS) -> str:
+        """What is compared at the cut."""
+        return (
+            f"At the cut that selects {100 * (key.rate or 0.0):.4g}% of the {words.of(key.on)} of "
+            "one group: how much more, or less, of the other; the larger of the two ways round."
+        )
+
+    def ranks_higher(self, estimate: Estimate) -> tuple[str, str] | None:
+        """The second group where the gap is positive."""
+        pair = estimate.second, estimate.first
+        return pair if estimate.value > 0 else pair[::-1]
+
+    # ------------------------------------------------------------------ learning and repair
+
+    def surrogate(self, cells: SmoothCells) -> Surrogate:
+        """The difference of two cells where the mean of their shares above is the rate.
+
+        With k_z the density of group z at the threshold t, which moves with the scores, a score of
+        the second group moves the gap by k(s − t) · 2k_0/(k_0 + k_1), one of the first by minus the
+        same with k_1.
+        """
+        first, second, rates = self.cut_form(cells.n_groups)
+        both = np.stack([first, second])
+        at = cells.thresholds(both, np.full(both.shape, 0.5), rates)
+        below, density = (
+            part.reshape(2, -1) for part in cells.read_at(both.reshape(-1), np.tile(at, 2))
+        )
+
+        def slopes(multipliers: Floats) -> Floats:
+            total = np.zeros_like(cells.density)
+            active = np.flatnonzero(multipliers)
+            if len(active):
+                kernel = cells.kernel(at[active])
+                one, two = density[:, active]
+                factor = 2.0 * multipliers[active] / np.maximum(one + two, 1e-300)
+                np.add.at(total, first[active], -(factor * two)[:, None] * kernel)
+                np.add.at(total, second[active], (factor * one)[:, None] * kernel)
+            return total
+
+        return Surrogate(below[0] - below[1], slopes)
+
+    def guards(self) -> "RocConstraint | None":
+        """The rates around; an interval of rates guards itself."""
+        around = guard_rates(self.rates) if self.interval is None else ()
+        return replace(self, rates=around) if around else None
+
+    def narrowed(self, key: GapKey) -> "RocConstraint":
+        """One class at one rate."""
+        assert key.on is not None
+        assert key.rate is not None
+        return RocConstraint(on=key.on, rates=(key.rate,), tolerance=self.tolerance)
+
+    def noise(self, sizes: Floats) -> Floats:
+        """√(a(1 − a)(1/n₀ + 1/n₁)) at a rate a, for groups that are alike."""
+        first, second, rates = self.cut_form(len(sizes) // 2)
+        inverse = 1.0 / np.where(sizes > 0.0, sizes, np.nan)
+        return np.asarray(np.sqrt(rates * (1.0 - rates) * (inverse[first] + inverse[second])))
+
+    def targets(self, n_groups: int, *, guards: bool = True) -> Alignment:
+        """Every rate, and with `guards` the rates around."""
+        isolated = self.interval is None
+        around = self.guards() if guards else None
+        return Alignment(
+            tuple(
+                CutTarget(on, rate, asked, guarded=guards or not isolated or not asked)
+                for on in class_names(self.on)
+                for asked, rates in ((True, self.rates), (False, around.rates if around else ()))
+                for rate in rates
+            )
+        )
+
+
+class _Side(NamedTuple):
+    """The gaps cut in one of the two groups; `sign` is 1 if that is the first."""
+
+    curve: RocCurve
+    sign: float
+    value: Floats
+    low: Floats
+    high: Floats
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        scores: GroupedScores,
+        on: ClassName,
+        pair: tuple[int, int],
+        rates: Floats,
+        level: float,
+        sign: float,
+    ) -> "_Side":
+        curve = inter_group_curve(scores, on, *pair).with_ties_split()
+        band = roc_band(curve, rates, kind="pointwise", confidence_level=level).gap()
+        ends = (band.low, band.high) if sign > 0 else (-band.high, -band.low)
+        return cls(curve, sign, sign * band.value, *ends, band.warnings)
+
+    def interval(self, rates: Floats, widened: float, z: Floats) -> tuple[Floats, Floats]:
+        """Intervals at z standard errors, wider by a tolerance: beyond it if zero is left out."""
+        low, high = pointwise_band(self.curve, rates, z)
+        low, high = low - rates, high - rates
+        low, high = (low, high) if self.sign > 0 else (-high, -low)
+        return low - widened, high + widened
+
+    def tie(self, rate: float) -> tuple[float, float] | None:
+        """What the cut itself selects of the two groups, if it falls in a tie."""
+        cut = self.curve.reference.threshold(rate)
+        selected = float(self.curve.reference.survival(cut))
+        if rate - selected <= _IN_A_TIE:
+            return None
+        return selected, float(self.curve.target.survival(cut))
+
+    def method(self, rate: float) -> str:
+        if np.isnan(self.value).any() or self.tie(rate) is None:
+            return "Wilson, both shares"
+        return "Wilson, both shares, ties split"
+
+    def warnings(self, rate: float) -> tuple[str, ...]:
+        """Why the interval at a rate is wider than its level asks for, if it is."""
+        tie = self.tie(rate)
+        if tie is not None:
+            shares = tie if self.sign > 0 else tie[::-1]
+            return (
+                *self.notes,
+                f"tied scores: the cut itself selects {shares[0]:.1%} and {shares[1]:.1%}, and the "
+                "interval is conservative",
+            )
+        beyond = min(rate, 1.0 - rate) * float(self.curve.reference.size_behind(rate))
+        if beyond < _FEW_BEYOND:
+            few = f"{counted(beyond)} can be expected beyond the cut: the interval is conservative"
+            return (*self.notes, few)
+        return self.notes
+
+
+def _joint(
+    one: _Side, two: _Side, rates: Floats, level: float, tolerance: float | None
+) -> tuple[Bools, dict[str, Floats]]:
+    """Where the cut is made in the second group, and the numbers of the two ways round as one."""
+    in_second = np.abs(two.value) > np.abs(one.value)
+
+    def chosen(a: Floats, b: Floats) -> Floats:
+        return np.where(in_second, b, a)
+
+    value, low, high = (chosen(a, b) for a, b in zip(one[2:5], two[2:5], strict=True))
+    outer_low, outer_high = np.minimum(one.low, two.low), np.maximum(one.high, two.high)
+    positive, negative = low > 0.0, high < 0.0
+    # Away from zero as far as either way round goes on either side: within means both are within.
+    low = np.where(positive, low, np.where(negative, np.minimum(outer_low, -outer_high), outer_low))
+    high = np.where(
+        negative, high, np.where(positive, np.maximum(outer_high, -outer_low), outer_high)
+    )
+    p_value, beyond = np.full((2, len(rates)), np.nan)
+    for side, own in ((one, ~in_second), (two, in_second)):
+        some = np.flatnonzero(own & ~np.isnan(low))  # NaN if a sample is empty
+        if not len(some):
+            continue
+        p_value[some] = invert(partial(side.interval, rates[some], 0.0), len(some))
+        # Beside a jump of the curve an interval may shrink as its level grows: the p-value keeps to
+        # the side of the level that the interval is on.
+        differs, error = positive[some] | negative[some], 1.0 - level
+        least = np.where(differs, 0.0, np.nextafter(error, 1.0))
+        p_value[some] = np.clip(p_value[some], least, np.where(differs, error, 1.0))
+        if tolerance is not None:
+            # Only where the interval lies beyond: anywhere else the question is answered.
+            beyond[some] = 1.0
+            far = some[(low[some] > tolerance) | (high[some] < -tolerance)]
+            if len(far):
+                beyond[far] = np.minimum(
+                    invert(partial(side.interval, rates[far], tolerance), len(far)), error
+                )
+    numbers = dict(value=value, low=low, high=high, p_value=p_value, beyond_p_value=beyond)
+    return in_second, numbers
+
+
+@lru_cache(maxsize=64)
+def _cut_form(constraint: RocConstraint, n_groups: int) -> CutForm:
+    """Training asks for it at every step."""
+    keys = constraint.keys(range(n_groups))
+    offsets = np.array([n_groups * (key.on == "positives") for key in keys], dtype=np.intp)
+    first, second = constraint.compared(n_groups).T
+    rates = np.array([key.rate for key in keys], dtype=np.float64)
+    return CutForm(offsets + first, offsets + second, rates)
+
+
+def guard_rates(rates: Sequence[float]) -> tuple[float, ...]:
+    """Rates around those asked for: 0.4, 0.8, 1.2 and 1.6 times each, counted from the nearer end.
+
+    A constraint met only at isolated rates may leave the two distributions crossing steeply there;
+    the sampling error of the gap is multiplied by that slope, so the gap returns on new data.
+    Constraining the neighbourhood too keeps the slope near one.
+
+    >>> [round(rate, 3) for rate in guard_rates((0.125, 0.25))]
+    [0.05, 0.1, 0.15, 0.2, 0.3, 0.4]
+    """
+    guards: list[float] = []
+    for rate in rates:
+        near = min(rate, 1.0 - rate)
+        for factor in _AROUND:
+            guard = near * factor if rate <= 0.5 else 1.0 - near * factor
+            least = _NEAR * min(guard, 1.0 - guard)
+            if all(abs(guard - other) > least for other in (*rates, *guards)):
+                guards.append(guard)
+    return tuple(sorted(guards))
+
+
+def anchored_gaps(
+    scores: GroupedScores,
+    on: ClassName,
+    rates: float | Sequence[float],
+    first: int = 0,
+    second: int = 1,
+) -> Floats:
+    """The paper's Δ_{F,a}, cut in the first group of an explicit order, ties split.
+
+    Positive: at the cut that keeps a share a of the first group, more of the second is kept.
+    """
+    at = check_rates(rates)
+    curve = inter_group_curve(scores, on, first, second).with_ties_split()
+    return np.asarray(curve.evaluate(at) - at)
+
+
+def anchored_gap_curve(
+    scores: GroupedScores, on: ClassName, first: int = 0, second: int = 1
+) -> CurveDifference:
+    """Δ_{F,a} as a function of a, ties split: its supremum and mean over any interval are exact."""
+    return inter_group_curve(scores, on, first, second).with_ties_split().gap()

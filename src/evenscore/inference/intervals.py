@@ -1,0 +1,95 @@
+"""Quantiles, and the intervals and p-values that are made of them."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenscore.scores.arrays import Floats
+
+
+def normal_quantile(probability: float) -> float:
+    """Quantile of the standard normal law."""
+    from scipy.special import ndtri
+
+    return float(ndtri(probability))
+
+
+def t_quantile(probability: float, degrees_of_freedom: float) -> float:
+    """Quantile of Student's law; of the normal law for infinite degrees of freedom."""
+    from scipy.special import stdtrit
+
+    if math.isinf(degrees_of_freedom):
+        return normal_quantile(probability)
+    return float(stdtrit(degrees_of_freedom, probability))
+
+
+def wilson(share: ArrayLike, size: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats]:
+    """Wilson's interval, at z standard errors, of a share among `size` (effective) observations.
+
+    >>> low, high = wilson(0.0, 50, 1.96)
+    >>> float(low), round(float(high), 4)
+    (0.0, 0.0714)
+    """
+    share, size, z2 = np.asarray(share), np.asarray(size), np.square(z)
+    middle = (share + z2 / (2.0 * size)) / (1.0 + z2 / size)
+    half = np.sqrt(z2 * (share * (1.0 - share) / size + z2 / (4.0 * size**2))) / (1.0 + z2 / size)
+    low, high = np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+    return np.where(share == 0.0, 0.0, low), np.where(share == 1.0, 1.0, high)
+
+
+def recovered(one: ArrayLike, two: ArrayLike, correlation: ArrayLike) -> Floats:
+    """Distance of an end of the interval of a − b from a − b: variance estimates recovery.
+
+    `one` and `two` are the distances of the ends concerned of the intervals of a and of b from
+    their values (Zou and Donner, 2008).
+
+    >>> float(recovered(3.0, 4.0, 0.0)), float(recovered(3.0, 3.0, 1.0))
+    (5.0, 0.0)
+    """
+    a, b = np.asarray(one), np.asarray(two)
+    joint = np.square(a) + np.square(b) - 2.0 * np.asarray(correlation) * a * b
+    return np.asarray(np.sqrt(np.maximum(joint, 0.0)))
+
+
+def student(z: Floats, degrees_of_freedom: Floats) -> Floats:
+    """The quantile of Student's law that is as extreme as the normal quantile z.
+
+    Wallace's approximation turned round, √(f (exp(z²c²/f) − 1)) with c = (8f + 3)/(8f + 1): within
+    0.1 % from ten degrees of freedom on, 1 % too large for three. It is a hundred times faster
+    than the exact quantile, and p-values need many of them.
+
+    >>> student(np.array(1.96), np.array([10.0, 1e9])).round(3)
+    array([2.229, 1.96 ])
+    """
+    f = np.asarray(degrees_of_freedom)
+    with np.errstate(over="ignore"):
+        return np.sqrt(f * np.expm1(np.square(z * (8.0 * f + 3.0) / (8.0 * f + 1.0)) / f))
+
+
+def invert(interval: Callable[[Floats], tuple[Floats, Floats]], n: int) -> Floats:
+    """Two-sided p-values: the largest z whose interval leaves out zero, by bisection.
+
+    `interval` gives the ends of n intervals at n values of z, a normal quantile.
+    """
+    from scipy.special import ndtr
+
+    near, far = np.zeros(n), np.full(n, 37.0)
+    for _ in range(32):  # to 1e-8 in z
+        middle = (near + far) / 2.0
+        low, high = interval(middle)
+        outside = (low > 0.0) | (high < 0.0)
+        near, far = np.where(outside, middle, near), np.where(outside, far, middle)
+    undefined = np.isnan(interval(near)[0])
+    return np.where(undefined, np.nan, 2.0 * ndtr(-near))
+
+
+def t_test(value: float, standard_error: float, degrees_of_freedom: float) -> float:
+    """Two-sided p-value of the hypothesis that the true value is zero; NaN without an error."""
+    from scipy.special import stdtr
+
+    if not standard_error > 0.0:
+        return math.nan
+    freedom = min(degrees_of_freedom, 1e9)  # beyond, Student's law is the normal one
+    return float(2.0 * stdtr(freedom, -abs(value) / standard_error))

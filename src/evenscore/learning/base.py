@@ -1,0 +1,351 @@
+"""What all scorers share: reading rows, holding some out, what is reported, scikit-learn's ways."""
+
+import warnings
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from evenscore.gaps import ConstraintLike, GapFamily, as_constraints
+from evenscore.inference.estimate import Estimate
+from evenscore.learning.cross_fitting import cross_fit
+from evenscore.learning.diagnosis import diagnose
+from evenscore.learning.parameters import check_count, check_number, described, seed_of
+from evenscore.learning.task import History, Task
+from evenscore.learning.training_set import (
+    TrainingSet,
+    cut_at_prevalence,
+    require_cells,
+    two_classes,
+)
+from evenscore.scores.arrays import Floats
+
+
+@dataclass(eq=False, repr=False)
+class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the scorers that learn; a subclass says how to learn and how to score.
+
+    A subclass writes `learn` and `raw_score`. It takes the parameters below, unless its constructor
+    offers others; those that it leaves out keep their defaults. Everything else is here: rows and
+    groups are read and checked, some rows are held out, gaps are cross-fitted, measured and judged,
+    and scikit-learn finds what it expects. A subclass whose docstring names one of these parameters
+    or attributes on a line of its own has the description put in its place.
+
+    Parameters
+    ----------
+    constraints : name, constraint or list of them
+        What should be equal between groups; nothing by default.
+    tolerance : float, default 0.02
+        The gap that each constraint may leave, unless it has a tolerance of its own.
+    strength : float, optional
+        Instead of a tolerance: the penalty λ of the objective AUC − λ Σ |gap|.
+    guards : bool, default True
+        With a tolerance, constrain the rates around those of a ROC constraint too, so that gaps
+        do not return on new data; two standard errors more than the tolerance are left there.
+    validation_fraction : float, default 0
+        Share of the rows kept aside, on which `gaps_["validation"]` is measured.
+    cross_fit : int, default 0
+        If at least 2, the number of folds in which gaps are measured on rows not trained on:
+        `gaps_["cross_fit"]`. Where such a gap is certain to exceed the tolerance, training aims
+        lower to compensate. Costs `cross_fit` more fits, or twice that if a correction is made.
+    random_state : int, optional
+        Which rows are kept aside, and whatever a subclass draws.
+    verbose : bool, default False
+        Show a progress bar on a terminal.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        The two classes; a high score stands for the second.
+    groups_ : tuple
+        The groups, in the order in which they are compared.
+    intercept_ : float
+        Added to the raw score, so that 0 is where as many training rows are above as are positive.
+    gap_names_ : list of str
+        What each gap is called, in the order of `gaps_`, `verdicts_` and `history_`.
+    gaps_ : dict
+        Gaps with intervals, as lists of `Estimate`: on the training rows ("train") and, if there
+        are any, on rows held out ("validation") and by cross-fitting ("cross_fit").
+    verdicts_ : list of GapOutcome
+        For each gap, whether its tolerance is reached on rows not trained on and, if not, why;
+        empty with a strength. To find out why the worst gap was not reached in training, it is
+        tried without the others: one more fit.
+    converged_ : bool
+        Whether training reached every tolerance, what is known to return on new rows included;
+        with a strength, whether the objective had stopped rising.
+    history_ : History
+        Objective, AUC, gaps and multipliers at every update of the multipliers.
+
+    Examples
+    --------
+    A scorer that takes the best of all features, by the AUC less what gaps are beyond their
+    tolerance:
+
+    >>> import numpy as np
+    >>> from evenscore.datasets import make_square
+    >>> from evenscore.learning import History
+    >>> class BestFeature(FairScorer):
+    ...     def learn(self, train, held_out, task):
+    ...         objective, history = task.objective(train), History()
+    ...         merits = []
+    ...         for feature in train.X.T:
+    ...             strict = objective.strict(feature)
+    ...             history.add(1.0 - strict.auc, strict, np.zeros(len(strict.gaps)))
+    ...             beyond = np.abs(strict.gaps) - task.tolerances(objective)
+    ...             merits.append(strict.auc - np.maximum(beyond, 0.0).sum())
+    ...         self.best_ = int(np.argmax(merits))
+    ...         return history
+    ...
+    ...     def raw_score(self, X):
+    ...         return X[:, self.best_]
+    >>> data = make_square(2000, random_state=0)
+    >>> scorer = BestFeature("intra_group", tolerance=0.4)
+    >>> scorer = scorer.fit(data.X, data.y, sensitive_features=data.groups)
+    >>> scorer.best_, scorer.converged_
+    (1, True)
+    >>> print(scorer.verdicts_[0])
+    intra_group, 0 and 1: reached in training, -0.272 in training, tolerance 0.4.
+    """
+
+    constraints: ConstraintLike = ()
+    _: KW_ONLY
+    tolerance: float | None = None
+    strength: float | None = None
+    guards: bool = True
+    validation_fraction: float | None = 0.0
+    cross_fit: int = 0
+    random_state: Any = None
+    verbose: bool | int = False
+
+    varied_together: ClassVar[tuple[str, ...]] = ()
+    """Parameters that a method `fit_many`, if there is one, varies in one program."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__doc__:
+            cls.__doc__ = described(cls.__doc__, FairScorer.__doc__ or "")
+
+    # ------------------------------------------------------------------ for subclasses
+
+    @abstractmethod
+    def learn(self, train: TrainingSet, held_out: TrainingSet | None, task: Task) -> History:
+        """Learn, setting the attributes that `raw_score` needs, and report what happened.
+
+        It is called on all rows by `fit`, and on some of them by cross-fitting; it should depend
+        on the parameters, on `n_features_in_` and on its arguments only.
+
+        Parameters
+        ----------
+        train : TrainingSet
+            Rows to learn from.
+        held_out : TrainingSet or None
+            Rows that were kept aside, for instance to choose the best iterate.
+        task : Task
+            The constraints, and how large gaps may be.
+
+        Returns
+        -------
+        History
+            An entry per update of the multipliers, or an empty one.
+        """
+
+    @abstractmethod
+    def raw_score(self, X: Any) -> Floats:
+        """Scores of validated features, the higher the more likely the second class.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, n_features)
+            The features.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+
+    @property
+    def accepts_sparse(self) -> bool:
+        """Whether features may be a sparse matrix."""
+        return False
+
+    @property
+    def accepts_missing(self) -> bool:
+        """Whether features may be missing (NaN)."""
+        return False
+
+    def check_parameters(self) -> None:
+        """Refuse bad parameters; a subclass checks its own after calling this."""
+        check_number(self, "tolerance", 0.0, optional=True)
+        check_number(self, "strength", 0.0, optional=True)
+        check_count(self, "cross_fit", 0)
+        if self.cross_fit == 1:
+            raise ValueError("cross_fit must be 0 or at least 2 folds, not 1.")
+        share = self.held_out_share(0)
+        if not isinstance(share, Real) or not 0.0 <= float(share) < 1.0:
+            raise ValueError(f"validation_fraction must be at least 0 and below 1, not {share!r}.")
+
+    def held_out_share(self, n: int) -> Any:
+        """The share of n rows to hold out: the parameter, unless a subclass has a better idea."""
+        return self.validation_fraction
+
+    # ------------------------------------------------------------------ fitting
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn a score that ranks the second of the two classes above the first.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, n_features)
+            The features.
+        y : array of shape (n,)
+            Labels of two classes.
+        sensitive_features : vector or several columns, optional
+            The groups; of several columns their intersections. Needed to fit with constraints,
+            never to score.
+        sample_weight : array of shape (n,), optional
+            A row with a weight of two counts as two rows.
+
+        Returns
+        -------
+        self
+        """
+        self.check_parameters()
+        task = self._task()
+        data = self._read(X, y, sensitive_features, sample_weight, task.constraints)
+        train, held_out = self.hold_out(data)
+        crossed = None
+        if self.cross_fit and task.constraints:
+            rng = np.random.default_rng(seed_of(self.random_state))
+            crossed, task = cross_fit(self, data, task, int(self.cross_fit), rng)
+        history = self.learn(train, held_out, task)
+        self._finish(data, train, held_out, task, history, crossed)
+        return self
+
+    def hold_out(self, rows: TrainingSet) -> tuple[TrainingSet, TrainingSet | None]:
+        """Rows to learn from, and rows kept aside if any are wanted.
+
+        Parameters
+        ----------
+        rows : TrainingSet
+            All rows.
+
+        Returns
+        -------
+        train, held_out : TrainingSet, TrainingSet or None
+            The same share of every class and group is held out.
+        """
+        share = self.held_out_share(len(rows))
+        if share == 0.0:
+            return rows, None
+        return rows.hold_out(share, np.random.default_rng(seed_of(self.random_state)))
+
+    def _task(self) -> Task:
+        return Task(tuple(as_constraints(self.constraints)), self.tolerance, self.strength)
+
+    def _read(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        sample_weight: ArrayLike | None,
+        constraints: tuple[GapFamily, ...],
+    ) -> TrainingSet:
+        """The rows of positive weight; sets `classes_`, `groups_` and what scikit-learn sets."""
+        X, y = validate_data(self, X, y, **self._accepted())
+        self.classes_ = two_classes(y)
+        positive = y == self.classes_[1]
+        data = TrainingSet.read(X, positive, sensitive_features, sample_weight, constraints)
+        self.groups_ = data.groups
+        if data.weight is not None and not np.all(data.weight > 0.0):
+            data = data.rows(data.weight > 0.0)
+        if data.positive.all() or not data.positive.any():
+            raise ValueError("Rows of positive weight are of one class only.")
+        if constraints:
+            require_cells(data, constraints)
+        return data
+
+    def _accepted(self) -> dict[str, Any]:
+        """What `validate_data` lets through."""
+        return {
+            "accept_sparse": "csr" if self.accepts_sparse else False,
+            "ensure_all_finite": "allow-nan" if self.accepts_missing else True,
+            "dtype": np.float64,
+        }
+
+    def _finish(
+        self,
+        data: TrainingSet,
+        train: TrainingSet,
+        held_out: TrainingSet | None,
+        task: Task,
+        history: History,
+        crossed: list[Estimate] | None = None,
+    ) -> None:
+        """Set the attributes that all scorers have; warn, at the caller of `fit`, if need be."""
+        raw = self.raw_score(data.X)
+        self.intercept_ = -cut_at_prevalence(raw, data)
+        scores = raw if train is data else self.raw_score(train.X)
+        self.history_ = history
+        self.gaps_, self.verdicts_, self.converged_, warning = diagnose(
+            self, task, history, train, scores, held_out, crossed
+        )
+        self.gap_names_ = [gap.title for gap in self.gaps_["train"]]
+        if warning is not None:
+            warnings.warn(warning, ConvergenceWarning, stacklevel=3)
+
+    # ------------------------------------------------------------------ scoring
+
+    def decision_function(self, X: Any) -> Floats:
+        """The score: the higher, the more likely the second class; no groups are needed.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, n_features)
+            The features.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, **self._accepted(), reset=False)
+        return self.raw_score(X) + self.intercept_
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The second class where the score is above 0.
+
+        Zero is where as many training rows are predicted to be of the second class as are. For
+        another threshold, cut `decision_function` yourself.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, n_features)
+            The features.
+
+        Returns
+        -------
+        array of shape (n,)
+            Labels, of `classes_`.
+        """
+        above = self.decision_function(X) > 0.0
+        return np.asarray(self.classes_[above.astype(np.intp)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = self.accepts_sparse
+        tags.input_tags.allow_nan = self.accepts_missing
+        return tags

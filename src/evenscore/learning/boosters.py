@@ -1,0 +1,296 @@
+"""The tree libraries that `BoostedScorer` can grow its trees with.
+
+A `Booster` is the little that is asked of such a library: to add one tree at a time along a
+gradient that the caller gives, and to score. LightGBM is the one that comes along; another one is a
+subclass, passed as `BoostedScorer(booster=...)` or entered in `BOOSTERS` under a name.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+
+from evenscore.scores.arrays import Floats
+
+Slopes = Callable[[Floats], tuple[Floats, Floats]]
+"""From the scores of the training rows to the gradient and the curvature at each of them."""
+
+FEW = 2000  # rows, below which more folds and slower learning pay
+_MANY = 100_000  # rows, from which on more threads pay
+
+
+@final
+@dataclass(frozen=True)
+class TreeSettings:
+    """How trees are grown.
+
+    Attributes
+    ----------
+    learning_rate : float
+        What a leaf is multiplied by.
+    max_leaves : int
+        Of a tree.
+    min_rows : int
+        Of a leaf.
+    l2 : float
+        Added to the curvature of a leaf.
+    features_per_tree, features_per_split, rows_per_tree : float
+        Shares, drawn at random.
+    max_bins : int
+        Values that are told apart in a feature.
+    categorical : tuple of int
+        Columns that hold codes of categories.
+    monotone : tuple of int
+        A sign for every feature, 0 for none; empty if there is none at all.
+    seed : int
+    threads : int
+        0 for as many as OpenMP allows.
+    """
+
+    learning_rate: float
+    max_leaves: int
+    min_rows: int
+    l2: float
+    features_per_tree: float
+    features_per_split: float
+    rows_per_tree: float
+    max_bins: int
+    categorical: tuple[int, ...]
+    monotone: tuple[int, ...]
+    seed: int
+    threads: int
+
+    @property
+    def random(self) -> bool:
+        """Whether a tree is left to chance: where one finds no split, the next may."""
+        return min(self.features_per_tree, self.features_per_split, self.rows_per_tree) < 1.0
+
+
+class Booster(ABC):
+    """Trees that are added one by one; a subclass for every library.
+
+    What a library cannot do it need not: the flags say what may be asked of it.
+    """
+
+    takes_missing: ClassVar[bool] = False
+    """Features may be NaN."""
+    takes_sparse: ClassVar[bool] = False
+    """Features may be a sparse matrix."""
+    takes_categories: ClassVar[bool] = False
+    """`TreeSettings.categorical` is followed."""
+    takes_monotone: ClassVar[bool] = False
+    """`TreeSettings.monotone` is followed."""
+
+    @classmethod
+    @abstractmethod
+    def begin(cls, X: Any, offset: Floats, settings: TreeSettings) -> Self:
+        """No tree yet.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, n_features)
+            Features of the training rows.
+        offset : array of shape (n,)
+            The scores that trees are added to.
+        settings : TreeSettings
+            How trees are grown.
+        """
+
+    @abstractmethod
+    def grow(self, slopes: Slopes) -> bool:
+        """Add a tree.
+
+        Parameters
+        ----------
+        slopes : function
+            Called once, with the scores of the training rows, for gradient and curvature.
+
+        Returns
+        -------
+        bool
+            Whether there was a tree to add.
+        """
+
+    @property
+    @abstractmethod
+    def n_trees(self) -> int:
+        """Trees so far."""
+
+    @abstractmethod
+    def training_scores(self) -> Floats:
+        """The scores of the training rows, offset and trees together."""
+
+    @abstractmethod
+    def predict(
+        self, X: Any, *, first: int = 0, last: int | None = None, threads: int = 1
+    ) -> Floats:
+        """What the trees from number `first` up to before `last` add to the score of each row."""
+
+    @abstractmethod
+    def to_text(self, n_trees: int) -> str:
+        """The first trees, as text."""
+
+    @classmethod
+    @abstractmethod
+    def from_text(cls, text: str) -> Self:
+        """Trees that can predict; `grow` and `training_scores` need not work."""
+
+
+@final
+class LightGBMBooster(Booster):
+    """Trees of LightGBM, in its own text format."""
+
+    takes_missing = takes_sparse = takes_categories = takes_monotone = True
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    @classmethod
+    def begin(cls, X: Any, offset: Floats, settings: TreeSettings) -> Self:
+        """A `lightgbm.Booster` without objective: its gradients come from outside."""
+        import lightgbm
+
+        options: dict[str, Any] = {
+            "objective": "none",
+            "learning_rate": settings.learning_rate,
+            "num_leaves": settings.max_leaves,
+            "min_data_in_leaf": settings.min_rows,
+            "min_sum_hessian_in_leaf": 0.0,
+            "min_data_in_bin": 1,
+            "feature_pre_filter": False,
+            "lambda_l2": settings.l2,
+            "feature_fraction": settings.features_per_tree,
+            "feature_fraction_bynode": settings.features_per_split,
+            "bagging_fraction": settings.rows_per_tree,
+            "bagging_freq": 1,
+            "max_bin": settings.max_bins,
+            "seed": settings.seed,
+            "deterministic": True,
+            "force_row_wise": True,
+            "num_threads": settings.threads,
+            "verbosity": -1,
+        }
+        if settings.monotone:
+            options["monotone_constraints"] = list(settings.monotone)
+        rows = lightgbm.Dataset(
+            _matrix(X),
+            categorical_feature=list(settings.categorical),
+            params=options,
+            init_score=offset,
+            free_raw_data=True,
+        )
+        return cls(lightgbm.Booster(options, rows))
+
+    def grow(self, slopes: Slopes) -> bool:
+        """One round of LightGBM."""
+        return not self.model.update(fobj=lambda raw, rows: slopes(raw))
+
+    @property
+    def n_trees(self) -> int:
+        """Rounds so far."""
+        return int(self.model.current_iteration())
+
+    def training_scores(self) -> Floats:
+        """The scores that LightGBM keeps, which it hands out to metrics only."""
+        scores: list[Floats] = []
+
+        def metric(raw: Floats, rows: Any) -> tuple[str, float, bool]:
+            scores.append(np.array(raw, dtype=np.float64))
+            return "scores", 0.0, True
+
+        self.model.eval_train(feval=metric)
+        return scores[0]
+
+    def predict(
+        self, X: Any, *, first: int = 0, last: int | None = None, threads: int = 1
+    ) -> Floats:
+        """Raw scores of some rounds."""
+        raw = self.model.predict(
+            _matrix(X),
+            raw_score=True,
+            start_iteration=first,
+            num_iteration=None if last is None else last - first,
+            num_threads=threads,
+        )
+        return np.asarray(raw, dtype=np.float64)
+
+    def to_text(self, n_trees: int) -> str:
+        """LightGBM's text format; of no trees at all, too."""
+        return str(self.model.model_to_string(num_iteration=max(n_trees, 1)))
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Read once and kept: a scorer holds (and saves) nothing but the text."""
+        return cls(_lightgbm_model(text))
+
+
+@lru_cache(maxsize=8)
+def _lightgbm_model(text: str) -> Any:
+    import lightgbm
+
+    return lightgbm.Booster(model_str=text)
+
+
+def _matrix(X: Any) -> Any:
+    """X as LightGBM takes it."""
+    return sparse.csr_matrix(X) if sparse.issparse(X) else X
+
+
+BOOSTERS: dict[str, type[Booster]] = {"lightgbm": LightGBMBooster}
+"""The tree libraries by name."""
+
+
+def booster_class(booster: str | type[Booster]) -> type[Booster]:
+    """The class that a name or a class stands for.
+
+    >>> booster_class("lightgbm").__name__
+    'LightGBMBooster'
+    """
+    if isinstance(booster, type) and issubclass(booster, Booster):
+        return booster
+    if isinstance(booster, str) and booster in BOOSTERS:
+        return BOOSTERS[booster]
+    raise ValueError(
+        f"booster must be one of {', '.join(map(repr, BOOSTERS))} or a subclass of Booster, "
+        f"not {booster!r}."
+    )
+
+
+def tree_threads(n_jobs: int | None, n_rows: int) -> int:
+    """As many as asked for; by default one, and for many rows as many as OpenMP allows (0).
+
+    The trees of some ten thousand rows take a moment each. Threads that wait for each other many
+    times a second gain little on an idle machine, and on a busy one they cost minutes.
+    """
+    if n_jobs is not None:
+        return int(effective_n_jobs(int(n_jobs)))
+    return 1 if n_rows < _MANY else 0
+
+
+def default_trees(n: int, X: Any, seed: int, n_jobs: int | None) -> Any:
+    """The classifier that is repaired if none is given: more and larger trees for more rows."""
+    from lightgbm import LGBMClassifier
+
+    d = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else 1
+    root = float(np.sqrt(n))
+    few = n < 20_000
+    return LGBMClassifier(
+        n_estimators=300 if n < FEW else 200 if few else 400,
+        learning_rate=0.03 if few else 0.05,
+        num_leaves=int(np.clip(round(root / 10.0), 4, 15)),
+        min_child_samples=int(np.clip(n // 50, 10, 50)),
+        colsample_bynode=float(np.clip(8.0 / max(d, 1), 0.3, 1.0)),
+        subsample=0.7,
+        subsample_freq=1,
+        reg_lambda=1.0,
+        random_state=seed,
+        n_jobs=tree_threads(n_jobs, n),
+        deterministic=True,
+        force_row_wise=True,
+        verbosity=-1,
+    )

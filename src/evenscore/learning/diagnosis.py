@@ -1,0 +1,243 @@
+"""What became of the gaps: measured after a fit, judged by their tolerance, and if missed, why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, final
+
+import numpy as np
+
+from evenscore.gaps.family import family_estimates
+from evenscore.inference.estimate import Estimate
+from evenscore.learning.cross_fitting import learn_on
+from evenscore.learning.multipliers import excess
+from evenscore.learning.task import History, Task
+from evenscore.learning.training_set import TrainingSet
+from evenscore.scores.arrays import Floats
+
+if TYPE_CHECKING:
+    from evenscore.learning.base import FairScorer
+
+State = Literal["reached", "reached in training", "cannot tell", "not reached"]
+
+SLACK = 1e-3  # a training gap so little beyond the tolerance is within it
+_STILL = 5e-3  # a penalised AUC that rises by less over a tenth of the updates has settled
+
+# ---------------------------------------------------------------------- one gap
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class GapOutcome:
+    """What became of one gap.
+
+    "not reached": it is beyond the tolerance in training, or its whole interval on rows not trained
+    on (`new`) is. Otherwise those rows decide: "reached" if the whole interval is within the
+    tolerance, "cannot tell" if it is neither within nor beyond. Without such rows: "reached in
+    training", which new rows may contradict. `value` is the gap that decided and `where` it was
+    seen; `reason` is empty if the gap is reached.
+    """
+
+    name: str
+    tolerance: float
+    training: Estimate
+    new: Estimate | None
+    state: State
+    value: float
+    where: str
+    reason: str = ""
+
+    @property
+    def beyond(self) -> float:
+        """How far the gap that decided is beyond its tolerance."""
+        return max(0.0, abs(self.value) - self.tolerance)
+
+    def __str__(self) -> str:
+        text = f"{self.name}: {self.state}, {self.training.value:+.3f} in training"
+        if self.new is not None:
+            new = self.new
+            text += f", {new.value:+.3f} ({new.low:+.3f} to {new.high:+.3f}) on rows not trained on"
+        text += f", tolerance {self.tolerance:g}"
+        return f"{text}; {self.reason}." if self.reason else f"{text}."
+
+    def __repr__(self) -> str:
+        return f"<GapOutcome {self}>"
+
+
+def judge(
+    name: str,
+    tolerance: float,
+    training: Estimate,
+    new: Estimate | None,
+    expected: float,
+    smallest: tuple[str, float],
+    *,
+    alone: bool | None = None,
+) -> GapOutcome:
+    """The outcome of one gap.
+
+    `expected` is the training gap, with what it is known to grow by on new rows; `smallest` names
+    the smallest cell that the gap looks at, and its size; `alone` says whether the gap can be
+    reached without the other ones, if that was tried.
+
+    >>> fine = Estimate("gap", 0.01, -0.01, 0.03, 0.95, "normal")
+    >>> print(judge("gap", 0.02, fine, fine, 0.01, ("positives of b", 100)))
+    gap: cannot tell, +0.010 in training, +0.010 (-0.010 to +0.030) on rows not trained on, \
+tolerance 0.02; 100 positives of b are too few to tell, about 400 might do.
+    """
+    cell, size = smallest
+    moved = expected != training.value
+    trained = expected, "expected on new rows" if moved else "on the training data"
+
+    def outcome(state: State, decided: tuple[float, str], reason: str = "") -> GapOutcome:
+        return GapOutcome(name, tolerance, training, new, state, *decided, reason)
+
+    if not np.isfinite(expected):
+        return outcome("cannot tell", trained, f"{size:g} {cell} are too few")
+    over = abs(expected) - tolerance
+    closed = over <= SLACK
+    why = "the scorer fits its training rows too closely: regularise it, or train on more rows"
+    if not closed and moved and abs(training.value) <= tolerance + SLACK:
+        why = "what returns on new rows is more than training could make up for"
+    elif not closed and alone:
+        why = "it conflicts with the other gaps, without which it is reached"
+    elif not closed and over <= 2.0 / size:
+        why = f"there are only {size:g} {cell}, one of which moves it by {1.0 / size:.3f}"
+    elif not closed:
+        why = "it was still closing, or the scorer is not flexible enough: train longer"
+    if new is None:
+        state: State = "reached in training" if closed else "not reached"
+        return outcome(state, trained, "" if closed else why)
+    fresh = new.value, "on rows not trained on"
+    if new.low > tolerance or new.high < -tolerance:
+        return outcome("not reached", fresh, why)
+    if not closed:
+        return outcome("not reached", trained, why)
+    if not np.isfinite(new.low) or not np.isfinite(new.high):
+        return outcome("cannot tell", fresh, f"{size:g} {cell} are too few for an interval")
+    if max(abs(new.low), abs(new.high)) <= tolerance:
+        return outcome("reached", fresh)
+    if tolerance == 0.0:
+        return outcome("cannot tell", fresh, "no number of rows proves a gap of exactly zero")
+    return outcome("cannot tell", fresh, _too_few(new, tolerance, cell, size))
+
+
+def _too_few(new: Estimate, tolerance: float, cell: str, size: float) -> str:
+    """How many rows would settle it, the gap being what it seems to be."""
+    half = 0.5 * (new.high - new.low)
+    room = max(abs(tolerance - abs(new.value)), 0.1 * tolerance)
+    needed = float(f"{size * (half / room) ** 2:.2g}")
+    if abs(new.value) > tolerance:
+        return (
+            f"it seems to be beyond, but {size:g} {cell} are too few to be sure; about "
+            f"{needed:,.0f} would settle it"
+        )
+    return f"{size:g} {cell} are too few to tell, about {needed:,.0f} might do"
+
+
+def worst(outcomes: Sequence[GapOutcome]) -> GapOutcome | None:
+    """Of those not reached, the one furthest beyond."""
+    missed = [outcome for outcome in outcomes if outcome.state == "not reached"]
+    return max(missed, key=lambda outcome: outcome.beyond, default=None)
+
+
+# ---------------------------------------------------------------------- all gaps of a fit
+
+
+def diagnose(
+    scorer: FairScorer,
+    task: Task,
+    history: History,
+    train: TrainingSet,
+    training_scores: Floats,
+    held_out: TrainingSet | None,
+    crossed: list[Estimate] | None,
+) -> tuple[dict[str, list[Estimate]], list[GapOutcome], bool, str | None]:
+    """Measure the gaps of a scorer that has learned; `crossed` are those by cross-fitting.
+
+    Gives `gaps_`, `verdicts_`, `converged_`, and what the user has to be warned of.
+    """
+    training = family_estimates(train.grouped(training_scores), task.constraints)
+    gaps = {"train": training}
+    if held_out is not None:
+        scores = held_out.grouped(scorer.raw_score(held_out.X))
+        gaps["validation"] = family_estimates(scores, task.constraints)
+    if crossed is not None:
+        gaps["cross_fit"] = crossed
+    name = type(scorer).__name__
+    if task.strength is not None:  # a penalty promises no gap
+        settled, warning = history.settled, None
+        if settled is None:
+            settled = _has_settled(history, task.strength)
+            if not settled:
+                warning = (
+                    f"{name} stopped while AUC − strength · |gaps| was still rising, or too soon "
+                    "to tell: train longer."
+                )
+        return gaps, [], settled, warning
+    objective = task.objective(train)
+    tolerance = task.tolerances(objective)
+    expected = np.array([gap.value for gap in training]) + task.optimism
+    beyond = np.abs(excess(expected, tolerance))
+    new = gaps.get("cross_fit", gaps.get("validation"))
+    sizes = np.bincount(train.cell, minlength=2 * len(train.groups)).astype(np.float64)
+    outcomes = []
+    for k, gap in enumerate(training):
+        alone = None  # the gap furthest beyond its tolerance is tried alone
+        if beyond[k] > SLACK and beyond[k] == beyond.max() and len(beyond) > 1:
+            alone = _reached_alone(scorer, task, train, training, k, float(tolerance[k]))
+        cells = np.flatnonzero(objective.terms.cells[k])
+        small = int(cells[np.argmin(sizes[cells])])
+        outcomes.append(
+            judge(
+                gap.title,
+                float(tolerance[k]),
+                gap,
+                None if new is None else new[k],
+                float(expected[k]),
+                (train.cell_name(small), float(sizes[small])),
+                alone=alone,
+            )
+        )
+    missed, warning = worst(outcomes), None
+    if missed is not None:
+        warning = (
+            f"{name} did not reach {missed.name}: the gap is {missed.value:+.3f} {missed.where}, "
+            f"{missed.beyond:.3f} beyond the tolerance of {missed.tolerance:g}; {missed.reason}."
+        )
+    return gaps, outcomes, bool(np.all(beyond <= SLACK)), warning
+
+
+def _reached_alone(
+    scorer: FairScorer,
+    task: Task,
+    train: TrainingSet,
+    gaps: list[Estimate],
+    number: int,
+    tolerance: float,
+) -> bool | None:
+    """Whether a gap is reached if nothing else is asked; None if nothing else is."""
+    gap = gaps[number]
+    alike = [other.kind == gap.kind for other in gaps]
+    if all(alike):
+        return None
+    owners = [family for family in task.constraints for _ in family.keys(train.groups)]
+    family = owners[number].narrowed(gap.key)
+    optimism = np.broadcast_to(task.optimism, len(gaps))[alike]
+    alone = replace(task, constraints=(family,), tolerance=tolerance, optimism=optimism)
+    if len(optimism) != len(train.objective(alone.constraints).terms):
+        return None
+    other = learn_on(scorer, train, alone)
+    strict = alone.objective(train).strict(other.raw_score(train.X))
+    return bool(np.max(np.abs(strict.gaps)) <= tolerance + SLACK)
+
+
+def _has_settled(history: History, strength: float) -> bool:
+    """Whether AUC − strength · Σ|gap| has stopped rising."""
+    gaps = np.array(history.gaps).reshape(len(history), -1)
+    merit = np.array(history.auc) - strength * np.abs(gaps).sum(axis=1)
+    tenth = len(merit) // 10
+    if not tenth:
+        return False
+    return bool(merit[-tenth:].mean() <= merit[-2 * tenth : -tenth].mean() + _STILL)

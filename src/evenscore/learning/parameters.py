@@ -1,0 +1,85 @@
+"""The parameters that scorers share: how they are checked, how they are described."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from inspect import cleandoc
+from numbers import Real
+from textwrap import indent
+from typing import Any
+
+import numpy as np
+
+from evenscore.inference.estimate import check_count as check_whole
+
+Advance = Callable[[str], None]
+
+
+def check_number(
+    scorer: Any,
+    name: str,
+    least: float,
+    most: float = np.inf,
+    *,
+    above: bool = False,
+    optional: bool = False,
+) -> None:
+    """Refuse a parameter of a scorer that is not a finite number within its range."""
+    value = getattr(scorer, name)
+    if optional and value is None:
+        return
+    fine = isinstance(value, Real) and least <= float(value) <= most
+    if fine and np.isfinite(float(value)) and not (above and value == least):
+        return
+    lower = f"above {least:g}" if above else f"of at least {least:g}"
+    upper = "" if most == np.inf else f" and at most {most:g}"
+    raise ValueError(f"{name} must be a finite number {lower}{upper}, not {value!r}.")
+
+
+def check_count(scorer: Any, name: str, least: int = 1, *, optional: bool = False) -> None:
+    """Refuse a parameter of a scorer that is not a whole number, or too small."""
+    value = getattr(scorer, name)
+    if value is not None or not optional:
+        check_whole(value, name, least)
+
+
+def seed_of(random_state: Any) -> Any:
+    """What `numpy.random.default_rng` takes, from all that scikit-learn allows."""
+    if isinstance(random_state, np.random.RandomState):
+        return random_state.randint(0, 2**31 - 1)
+    return random_state
+
+
+@contextmanager
+def progress(title: str, total: int, *, verbose: bool | int) -> Iterator[Advance]:
+    """What `verbose` means: a bar on a terminal, moved by the function given, silence elsewhere."""
+    if not verbose:
+        yield lambda text: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}")
+    with Progress(
+        *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(title, total=total, text="")
+        yield lambda text: bar.update(task, advance=1, text=text)
+        bar.update(task, completed=total)
+
+
+def described(doc: str, base: str) -> str:
+    r"""A docstring in which bare names have the descriptions that another one gives.
+
+    >>> print(described("groups_", "Base.\n\ngroups_ : tuple\n    The groups."))
+    groups_ : tuple
+        The groups.
+    """
+    entries = re.split(r"\n(?=\S)", cleandoc(base))
+    shared = {text.split(" : ")[0]: text.rstrip() for text in entries}
+
+    def entry(match: re.Match[str]) -> str:
+        return indent(shared.get(match["name"], match["name"]), match["space"])
+
+    return re.sub(r"^(?P<space> *)(?P<name>\w+)$", entry, doc, flags=re.MULTILINE)

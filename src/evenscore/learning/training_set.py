@@ -1,0 +1,200 @@
+"""The rows a scorer learns from or is checked on."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight
+
+from evenscore.gaps import GapFamily
+from evenscore.learning.objective import Objective
+from evenscore.scores import CLASSES, GroupedScores
+from evenscore.scores.arrays import Bools, Floats, Ints
+from evenscore.scores.distribution import Distribution
+from evenscore.scores.labels import distinct_names, label_text
+from evenscore.scores.reading import group_positions
+from evenscore.scores.sources import counted, to_columns
+
+_SMALL = 200  # rows that a cell keeps when rows are thinned: with fewer its rates are coarse
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Rows to learn from or to check on: features, class, group, weight.
+
+    `codes` are the positions of the rows' groups among `groups`; without `weight` all count alike.
+    """
+
+    X: Any
+    positive: Bools
+    codes: Ints
+    groups: tuple[Hashable, ...]
+    weight: Floats | None
+
+    @classmethod
+    def read(
+        cls,
+        X: Any,
+        positive: Bools,
+        sensitive_features: Any,
+        sample_weight: ArrayLike | None,
+        constraints: Sequence[GapFamily],
+    ) -> Self:
+        """Rows with groups (all of one, called "all", if none are given) and checked weights."""
+        n, weight = len(positive), None
+        codes: Ints = np.zeros(n, dtype=np.intp)
+        groups: tuple[Hashable, ...] = ("all",)
+        if sensitive_features is not None:
+            columns = to_columns(sensitive_features, "sensitive_features")
+            codes, groups = group_positions(columns, None)
+            if len(codes) != n:
+                rows = counted(len(codes), "row")
+                raise ValueError(f"sensitive_features has {rows} but X has {n}.")
+        if constraints and len(groups) < 2:
+            why = ": pass sensitive_features to fit"
+            if sensitive_features is not None:
+                why = f", but sensitive_features holds only {label_text(groups[0])}"
+            raise ValueError(f"{constraints[0].name} compares groups{why}.")
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        return cls(X, positive, codes, groups, weight)
+
+    def __len__(self) -> int:
+        return len(self.positive)
+
+    @property
+    def cell(self) -> Ints:
+        """Class · K + group of every row."""
+        return self.codes + len(self.groups) * self.positive
+
+    @property
+    def share(self) -> Floats:
+        """Weights that add up to one."""
+        if self.weight is None:
+            return np.full(len(self), 1.0 / len(self))
+        return np.asarray(self.weight / self.weight.sum())
+
+    @property
+    def n_observations(self) -> float:
+        """How many observations the rows stand for: a weight of 2 is a row given twice.
+
+        Weights that add up to less than the number of rows are taken as relative ones.
+        """
+        return float(len(self) if self.weight is None else max(len(self), self.weight.sum()))
+
+    def cell_name(self, cell: int) -> str:
+        """For instance 'positives of Female'."""
+        kind, group = divmod(cell, len(self.groups))
+        return f"{CLASSES[kind]} of {label_text(self.groups[group])}"
+
+    def rows(self, index: Any) -> Self:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[index]
+        return replace(
+            self,
+            X=self.X[index],
+            positive=self.positive[index],
+            codes=self.codes[index],
+            weight=weight,
+        )
+
+    def hold_out(self, share: float, rng: np.random.Generator) -> tuple[Self, Self | None]:
+        """Rows to learn from and rows kept aside: the same share of each cell, none left empty.
+
+        None are kept aside if they would all be of one class.
+        """
+        kept_aside = np.zeros(len(self), dtype=bool)
+        for c in np.unique(self.cell):
+            members = np.flatnonzero(self.cell == c)
+            size = round(share * len(members))
+            kept_aside[rng.permutation(members)[: min(max(size, 1), len(members) - 1)]] = True
+        held_out = self.rows(kept_aside)
+        if held_out.positive.all() or not held_out.positive.any():
+            return self, None
+        return self.rows(~kept_aside), held_out
+
+    def thinned(self, size: int) -> tuple[Ints, Self]:
+        """About `size` rows, evenly from every class and group, weighted to stand for all.
+
+        A small cell keeps up to 200 rows.
+        """
+        cell = self.cell
+        weight = np.ones(len(self)) if self.weight is None else self.weight.copy()
+        kept = []
+        for c in np.unique(cell):
+            members = np.flatnonzero(cell == c)
+            wanted = max(min(len(members), _SMALL), round(size * len(members) / len(self)))
+            some = members[np.linspace(0, len(members) - 1, wanted).astype(np.intp)]
+            weight[some] *= weight[members].sum() / weight[some].sum()
+            kept.append(some)
+        index = np.sort(np.concatenate(kept))
+        part = self.rows(index)
+        return index, replace(part, weight=weight[index])
+
+    def folds(self, count: int, rng: np.random.Generator) -> Ints:
+        """A fold for every row, drawn so that each class and group is spread evenly over them."""
+        order = rng.permutation(len(self))
+        order = order[np.argsort(self.cell[order], kind="stable")]
+        fold = np.empty(len(self), dtype=np.intp)
+        fold[order] = np.arange(len(self)) % count
+        return fold
+
+    def objective(self, constraints: Sequence[GapFamily], **options: Any) -> Objective:
+        """The training objective of these rows."""
+        return Objective(
+            self.positive,
+            self.codes,
+            len(self.groups),
+            constraints,
+            weight=self.weight,
+            **options,
+        )
+
+    def grouped(self, score: Floats) -> GroupedScores:
+        """Scores of these rows by class and group, under the groups' own names."""
+        return GroupedScores.from_codes(
+            score, self.positive, self.codes, distinct_names(self.groups), weight=self.weight
+        )
+
+
+def two_classes(y: NDArray[Any]) -> NDArray[Any]:
+    """The two classes among labels; one class, or more than two, are refused."""
+    check_classification_targets(y)
+    kind = type_of_target(y, input_name="y")
+    classes = np.unique(y)
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}."
+        )
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds one class only, {label_text(classes[0])}: a score needs two to tell apart."
+        )
+    return np.asarray(classes)
+
+
+def require_cells(data: TrainingSet, constraints: Sequence[GapFamily]) -> None:
+    """Refuse rows on which a gap asked for cannot be computed, a class of a group being empty."""
+    counts = np.bincount(data.cell, minlength=2 * len(data.groups))
+    if np.all(counts):
+        return
+    scores = data.grouped(np.zeros(len(data)))
+    for family in constraints:
+        for reason in family.reasons(scores, family.values(scores), None):
+            if reason:
+                raise ValueError(f"{reason} to learn from.")
+
+
+def cut_at_prevalence(raw: Floats, data: TrainingSet) -> float:
+    """A threshold between two scores, above which lies the share of positives."""
+    scores = Distribution.from_sample(raw, data.weight)
+    prevalence = float(data.share[data.positive].sum())
+    above = 1.0 - scores.cumulative / scores.total
+    k = int(np.argmin(np.abs(above[:-1] - prevalence))) if len(scores) > 1 else 0
+    return float(scores.values[k : k + 2].mean())

@@ -1,0 +1,266 @@
+"""Look for the maps: as little movement as the tolerances allow, as much AUC as can be kept."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenscore.gaps.family import Alignment, GapFamily, family_values
+from evenscore.repairing.alignment import Aligner, Order, calibrated, common_order, mixed
+from evenscore.repairing.cuts import WantedCut, wanted_cuts, worst_excess
+from evenscore.repairing.maps import IncreasingMap
+from evenscore.repairing.points import Points, place
+from evenscore.repairing.profile import Profile
+from evenscore.scores import GroupedScores
+from evenscore.scores.arrays import Floats
+
+Maps = tuple[IncreasingMap, ...]
+
+_HALVINGS = 12  # of the share of the way: to 1/4096 of it
+_SLACKS = 33  # shares of the tolerance that are tried, from the largest
+_GRID = np.linspace(-8.0, 8.0, 33)  # offsets of a group's log-odds: 8 part the groups almost wholly
+_GAIN = 0.05  # a calibrated order must gain so much AUC, over the root of the smaller class
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A family to be repaired: what the maps are to align for it, and the gap that may be left."""
+
+    family: GapFamily
+    alignment: Alignment
+    tolerance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The maps, and what stood in their way.
+
+    `conflicts` are the rates asked for that could not all be had; `span` is how far the only gap of
+    two groups can be moved by shifts, if not far enough; `free` whether the cuts leave room for
+    shifts.
+    """
+
+    maps: Maps
+    conflicts: tuple[str, ...] = ()
+    span: tuple[float, float] | None = None
+    free: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The sample, what is asked for, and how far to go.
+
+    With a `share` that much of the way is gone, whatever the tolerances; None goes as far as these
+    ask for. `sizes` are the effective sizes of the cells by the labels, (2, K).
+    """
+
+    scores: GroupedScores
+    goals: Sequence[Goal]
+    share: float | None
+    min_beyond: float
+    sizes: Floats
+
+    @cached_property
+    def _profile(self) -> Profile:
+        return Profile.of(self.scores)
+
+    @cached_property
+    def _aligner(self) -> Aligner:
+        return Aligner(self.scores, self._profile)
+
+    @cached_property
+    def _own_orders(self) -> Maps:
+        return calibrated(self._profile, self.scores.effective_sizes)
+
+    @cached_property
+    def _score_order(self) -> Maps:
+        low = np.array([self._profile.low])
+        return (IncreasingMap(low, low),) * self.scores.n_groups
+
+    @cached_property
+    def _shifted(self) -> list[Goal]:
+        return [goal for goal in self.goals if goal.alignment.by_shifts]
+
+    def run(self) -> Solution:
+        """Points for the cuts, an order in between, offsets for what is closed by shifts."""
+        wanted = wanted_cuts(
+            self.scores,
+            [(cut, goal.tolerance) for goal in self.goals for cut in goal.alignment.cuts],
+            min_beyond=self.min_beyond,
+            sizes=self.sizes,
+        )
+        if self._profile.low == self._profile.high:
+            return Solution(self._score_order)
+        asked = [cut for cut in wanted if cut.asked]
+        if asked and all(np.all(cut.own == cut.common) for cut in asked):
+            # The groups' cuts are the same already, as after a repair: nothing is to be moved.
+            points = place(wanted, self._profile, [0.0] * len(wanted))
+        else:
+            points = self._points(wanted)
+        if asked and not self._shifted and worst_excess(wanted, self._score_order) <= 0.0:
+            return Solution(self._score_order)  # every gap is within its tolerance already
+        in_place = bool(np.all(points.at == points.value))
+        orders: list[Order] = [self._score_order] * len(points.free)
+        if not in_place:
+            orders = self._best_orders(wanted, points)
+        span = None
+        if self._shifted:
+            orders, span = self._with_offsets(points, orders)
+        free = bool(points.free.any())
+        if in_place and all(order is self._score_order for order in orders):
+            return Solution(self._score_order, span=span, free=free)
+        maps = self._aligner.maps(points, orders)
+        if asked and not self._shifted and self.share is None:
+            before, after = (worst_excess(wanted, some) for some in (self._score_order, maps))
+            if after > before:  # ties or conflicts: the score is better left alone
+                maps = self._score_order
+        return Solution(maps, points.conflicts, span, free)
+
+    # ------------------------------------------------------------------ cuts
+
+    def _points(self, wanted: list[WantedCut]) -> Points:
+        """As far as asked for, or as little as brings every gap within its tolerance."""
+        if self.share is not None:
+            return place(wanted, self._profile, [self.share] * len(wanted))
+        slacks = np.linspace(1.0, 0.0, _SLACKS) if any(cut.tolerance for cut in wanted) else [0.0]
+        for slack in slacks:
+            points = place(wanted, self._profile, [cut.share(float(slack)) for cut in wanted])
+            if slack == 0.0 or worst_excess(wanted, self._straight(points)) <= 0.0:
+                break
+        return points
+
+    def _straight(self, points: Points) -> Maps:
+        return self._aligner.maps(points, [None] * len(points.free))
+
+    # ------------------------------------------------------------------ between the points
+
+    def _best_orders(self, wanted: list[WantedCut], points: Points) -> list[Order]:
+        """For every free segment the order with the largest AUC.
+
+        Straight lines and the score's own order are compared first; the groups' log-odds must be
+        better by more than chance makes them, and are not for those who go a share of the way. No
+        order may bring a gap further beyond its tolerance than straight lines do.
+        """
+        orders: list[Order] = [None] * len(points.free)
+        most = max(0.0, worst_excess(wanted, self._straight(points)))
+        smaller = float(self.scores.effective_sizes.sum(axis=1).min())
+        others: list[tuple[Order, float]] = [(self._score_order, -1e-9)]
+        if self.share is None or self.share >= 1.0:
+            others.append((self._own_orders, _GAIN / np.sqrt(smaller)))
+        for k in np.flatnonzero(points.free):
+            best = self._profile.auc(self._aligner.maps(points, orders))
+            for order, least in others:
+                trial = [order if i == k else old for i, old in enumerate(orders)]
+                maps = self._aligner.maps(points, trial)
+                auc = self._profile.auc(maps)
+                if auc > best + least and worst_excess(wanted, maps) <= most:
+                    best, orders = auc, trial
+        return orders
+
+    # ------------------------------------------------------------------ shifts
+
+    def _with_offsets(
+        self, points: Points, orders: list[Order]
+    ) -> tuple[list[Order], tuple[float, float] | None]:
+        """Merge the groups with offsets that bring the gaps within their tolerances.
+
+        If no offset brings the only gap of two groups there, also between which values it moves.
+        """
+        families = [goal.family for goal in self._shifted]
+        sizes = [len(family.keys(self.scores.groups)) for family in families]
+        tolerance = np.repeat([goal.tolerance for goal in self._shifted], sizes)
+        step = 1.0 / self._profile.smallest  # a gap below one observation counts as closed
+        left = tolerance + step if self.share is None else np.full(len(tolerance), step)
+
+        def gaps(some: list[Order]) -> Floats:
+            maps = self._aligner.maps(points, some)
+            return family_values(self._profile.scores(maps), families)
+
+        before = gaps(orders)
+        if not points.free.any() or np.all(np.abs(before) <= left):
+            return orders, None
+        common = common_order(self._profile, self.scores.effective_sizes)
+
+        def merged(offsets: Floats, share: float = 1.0) -> list[Order]:
+            order = mixed(common, self._own_orders, offsets, share)
+            return [order if free else old for free, old in zip(points.free, orders, strict=True)]
+
+        offsets = _offsets(lambda theta: gaps(merged(theta)), self.scores.n_groups)
+        if self.share is not None:
+            return (merged(offsets, self.share) if self.share > 0.0 else orders), None
+        after = gaps(merged(offsets))
+        if not np.all(np.abs(after) <= tolerance):
+            span = None
+            if len(tolerance) == 1 and abs(after[0]) > left[0]:
+                trials = [gaps(merged(np.array([0.0, theta])))[0] for theta in _GRID]
+                span = float(min(*trials, before[0])), float(max(*trials, before[0]))
+            # Several gaps may pull against each other: the worst must not become worse.
+            worse = np.max(np.abs(after) - tolerance) > np.max(np.abs(before) - tolerance)
+            return (orders if worse else merged(offsets)), span
+        if not tolerance.any():
+            return merged(offsets), None
+        too_little, enough = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (too_little + enough) / 2.0
+            if np.all(np.abs(gaps(merged(offsets, middle))) <= tolerance):
+                enough = middle
+            else:
+                too_little = middle
+        return merged(offsets, enough), None
+
+
+def _offsets(gaps: Callable[[Floats], Floats], n_groups: int) -> Floats:
+    """Offsets of the groups, the first one zero, at which the gaps are as small as can be."""
+
+    def full(free: Floats) -> Floats:
+        return np.concatenate(([0.0], free))
+
+    def loss(free: Floats) -> float:
+        return float(np.sum(gaps(full(free)) ** 2))
+
+    theta = np.zeros(n_groups - 1)
+    if n_groups == 2:
+        values = [gaps(full(np.array([offset]))) for offset in _GRID]
+        theta[0] = _GRID[int(np.argmin([np.sum(value**2) for value in values]))]
+        if len(values[0]) == 1:
+            return full(_crossing(gaps, np.concatenate(values), theta))
+    step, best = 0.1, loss(theta)
+    for _ in range(20):
+        here = gaps(full(theta))
+        slopes = np.empty((len(here), len(theta)))
+        for k in range(len(theta)):
+            shift = step * (np.arange(len(theta)) == k)
+            slopes[:, k] = (gaps(full(theta + shift)) - gaps(full(theta - shift))) / (2.0 * step)
+        move = -np.linalg.lstsq(slopes, here, rcond=1e-6)[0]
+        move = np.clip(move, -1.0, 1.0)
+        for share in (1.0, 0.5, 0.25, 0.1):
+            trial = loss(theta + share * move)
+            if trial < best:
+                theta, best = theta + share * move, trial
+                break
+        else:
+            if step < 0.02:
+                break
+            step /= 2.0
+    return full(theta)
+
+
+def _crossing(gaps: Callable[[Floats], Floats], values: Floats, theta: Floats) -> Floats:
+    """The offset, nearest to zero, at which the only gap changes its sign; else the best seen."""
+    change = np.flatnonzero(np.sign(values[:-1]) * np.sign(values[1:]) <= 0.0)
+    if len(change) == 0:
+        return theta
+    k = change[int(np.argmin(np.abs(_GRID[change] + _GRID[change + 1])))]
+    low, high, sign = _GRID[k], _GRID[k + 1], np.sign(values[k])
+    best, least = theta, abs(float(gaps(np.append(0.0, theta))[0]))
+    for _ in range(30):  # halvings of a step of 0.5, down to 5e-10
+        middle = (low + high) / 2.0
+        value = float(gaps(np.array([0.0, middle]))[0])
+        if abs(value) <= least:
+            best, least = np.array([middle]), abs(value)
+        if np.sign(value) == sign:
+            low = middle
+        else:
+            high = middle
+    return best

@@ -1,0 +1,306 @@
+"""Reading: labels, groups, weights and scores as people pass them become `Rows`.
+
+This is the only place that decides which label is positive and in which order the groups come.
+There are two rules for each, side by side, because there are two kinds of labels:
+
+- *values* (`positive_rows`, `group_positions`): columns of arrays and data frames hold values with
+  a type, so that equal labels are equal values, and `pos_label` is such a value;
+- *texts* (`positive_texts`, `text_order`): a CSV file holds nothing but texts, in which "1", "1.0"
+  and " 1" are one label, "True" and "true" another, and "9" comes before "10". Texts are therefore
+  compared by what they mean. A value is never: whoever passes "1" and 1 keeps them apart.
+
+Beyond this module there are only arrays: nobody decodes or encodes again.
+"""
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenscore.scores.arrays import Bools, Floats, Ints
+from evenscore.scores.distribution import check_weights
+from evenscore.scores.labels import cross, distinct_names, encode
+from evenscore.scores.sources import check_lengths, to_array, to_columns, to_numbers
+
+if TYPE_CHECKING:
+    from evenscore.scores.table import GroupedScores
+
+_USUAL = ({0, 1}, {-1, 1})  # pairs of labels of which 1 is positive unless told otherwise
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """One row per person: class, group, weight and score, decoded.
+
+    Parameters
+    ----------
+    positive
+        Whether each row is of the positive class.
+    codes
+        The position of each row's group in `groups`.
+    groups
+        The labels of the groups, in order; some may have no row.
+    weight
+        The weight of each row; None if all weigh 1.
+    score
+        The score of each row; None if there is none yet.
+
+    Examples
+    --------
+    >>> rows = read_rows([0, 1, 1], ["b", "a", "b"], y_score=[0.2, 0.4, 0.9])
+    >>> rows.groups, rows.cell
+    (('a', 'b'), array([1, 2, 3]))
+    >>> rows.take([0, 2]).grouped().cell_counts
+    array([[0., 1.],
+           [0., 1.]])
+    """
+
+    positive: Bools
+    codes: NDArray[np.integer[Any]]
+    groups: tuple[Hashable, ...]
+    weight: Floats | None = None
+    score: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.positive)
+
+    @property
+    def cell(self) -> Ints:
+        """Class · K + group of each row."""
+        return self.codes.astype(np.intp, copy=False) + len(self.groups) * self.positive
+
+    @property
+    def zero_weights(self) -> int:
+        """How many rows weigh nothing: they are in no table."""
+        return 0 if self.weight is None else int(np.sum(self.weight == 0.0))
+
+    def take(self, index: Any) -> "Rows":
+        """Some of the rows, by a list of positions, a mask or a slice; the groups stay."""
+        weight, score = (
+            None if column is None else column[index] for column in (self.weight, self.score)
+        )
+        return Rows(self.positive[index], self.codes[index], self.groups, weight, score)
+
+    def named(self) -> "Rows":
+        """The same rows with groups that are texts, all different and none empty."""
+        return replace(self, groups=distinct_names(self.groups))
+
+    def grouped(self, score: Floats | None = None) -> "GroupedScores":
+        """The table of a score of these rows (by default `self.score`), under their groups."""
+        from evenscore.scores.table import GroupedScores  # it reads by this module
+
+        score = self.score if score is None else score
+        if score is None:
+            raise ValueError("These rows have no score: pass one.")
+        return GroupedScores.from_codes(
+            score, self.positive, self.codes, self.groups, weight=self.weight
+        )
+
+    def differs(self, other: "Rows") -> str:
+        """Why the two are not about the same people, row by row; nothing if they are.
+
+        Scores are not compared: this is asked of two scores of the same people.
+        """
+        n, m = len(self), len(other)
+        if n != m:
+            return f"one audit has {n:,} rows and the other {m:,}"
+        if self.groups != other.groups:
+            return "the groups are not the same, or not in the same order"
+        weights = [np.ones(n) if rows.weight is None else rows.weight for rows in (self, other)]
+        columns = {
+            "label": (self.positive, other.positive),
+            "group": (self.codes, other.codes),
+            "weight": weights,
+        }
+        for name, (mine, theirs) in columns.items():
+            rows = np.flatnonzero(mine != theirs)
+            if rows.size:
+                return f"the {name} at row {rows[0]} is not the same"
+        return ""
+
+
+def read_rows(
+    y_true: Any,
+    sensitive_features: Any,
+    *,
+    y_score: Any = None,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    group_order: Sequence[Hashable] | None = None,
+    label_name: str = "y_true",
+    beside: Mapping[str, Sized] | None = None,
+) -> Rows:
+    """Decode columns, and refuse in one sentence whatever is missing, odd or too short.
+
+    Parameters
+    ----------
+    y_true
+        Labels; two different ones at most.
+    sensitive_features
+        One column of groups, or several whose intersections are the groups.
+    y_score
+        Scores, if there are any yet.
+    pos_label
+        The positive label; may be left out for labels 0/1, −1/1 and False/True.
+    sample_weight
+        Weights of at least 0.
+    group_order
+        The groups in order (the first is the paper's 0); may name some that do not occur. By
+        default groups are sorted.
+    label_name
+        What sentences call the column of labels.
+    beside
+        What else must have as many rows, by its name in sentences.
+
+    Returns
+    -------
+    Rows
+        All rows, those of weight zero included.
+
+    Examples
+    --------
+    >>> read_rows(["no", "yes"], {"sex": ["f", "m"], "old": [0, 1]}, pos_label="yes").groups
+    (('f', 0), ('m', 1))
+    """
+    score = None if y_score is None else to_numbers(y_score, "y_score")
+    positive = positive_rows(to_array(y_true, label_name), pos_label, label_name)
+    columns = to_columns(sensitive_features, "sensitive_features")
+    codes, groups = group_positions(columns, group_order)
+    weight = None if sample_weight is None else to_numbers(sample_weight, "sample_weight")
+    lengths = {
+        **(beside or {}),
+        label_name: positive,
+        "y_score": score,
+        "sensitive_features": codes,
+        "sample_weight": weight,
+    }
+    check_lengths({name: column for name, column in lengths.items() if column is not None})
+    if weight is not None:
+        check_weights(weight, "sample_weight")
+    return Rows(positive, codes, groups, weight, score)
+
+
+# ---------------------------------------------------------------------- which label is positive
+
+
+def positive_rows(labels: NDArray[Any], pos_label: Any, name: str) -> Bools:
+    """Which rows of a column of values are positive.
+
+    More than two labels are refused, and so is a positive one left to guess. A single label is
+    not: what an empty class means is for those to say who need it.
+
+    >>> positive_rows(np.array([-1, 1]), None, "y_true")
+    array([False,  True])
+    """
+    if labels.dtype == np.bool_ and pos_label is None:
+        return labels.copy()
+    codes, known = encode(labels, name)
+    if len(known) > 2:
+        raise ValueError(
+            f"{name} must have two labels, but it has {len(known)} of them ({_listed(known)})."
+        )
+    shown = " and ".join(repr(label) for label in known)
+    if pos_label is None:
+        if not any(set(known) <= pair for pair in _USUAL):
+            word = "labels" if len(known) > 1 else "label"
+            raise ValueError(
+                f"{name} has the {word} {shown}: say which is positive with pos_label."
+            )
+        pos_label = 1
+    if pos_label in known:
+        return np.asarray(codes == known.index(pos_label))
+    if len(known) == 2:
+        raise ValueError(f"pos_label {pos_label!r} is not a label of {name}, which has {shown}.")
+    return np.zeros(len(labels), dtype=bool)
+
+
+def positive_texts(
+    texts: Sequence[str], pos_label: str | None, name: str, option: str
+) -> tuple[Bools, str]:
+    """Which of the different texts of a column are positive, and the positive label as written.
+
+    Labels are compared by what they mean; true and false are usual labels too. Here a single label
+    is refused: nobody could be ranked above anybody. `option` is what sets `pos_label`.
+
+    >>> positive_texts(["0", "1", "1.0"], None, "Column 'y'", "--pos-label")
+    (array([False,  True,  True]), '1')
+    """
+    meanings = [_meaning(text) for text in texts]
+    known = set(meanings)
+    if len(known) > 2:
+        raise ValueError(f"{name} must have two labels, but it has {_listed(texts)}.")
+    positive: Hashable
+    if pos_label is not None:
+        positive = _meaning(pos_label)
+        if positive not in known:
+            raise ValueError(
+                f"{name} has {_listed(texts)}, but not the label {pos_label!r} of {option}."
+            )
+    elif any(known <= pair for pair in _USUAL):
+        positive = 1.0
+    elif known <= {"true", "false"}:
+        positive = "true"
+    else:
+        raise ValueError(f"{name} has {_listed(texts)}: say which is positive with {option}.")
+    if len(known) < 2:
+        raise ValueError(
+            f"{name} has the label {_listed(texts)} only: there is nothing to rank apart."
+        )
+    written = texts[meanings.index(positive)].strip()
+    return np.array([meaning == positive for meaning in meanings]), written
+
+
+def _meaning(text: str) -> Hashable:
+    """A label by what it means: 1, 1.0 and " 1" are the same one, and so are True and true."""
+    plain = text.strip()
+    if plain.lower() in ("true", "false"):
+        return plain.lower()
+    try:
+        value = float(plain)
+    except ValueError:
+        return plain
+    return plain if math.isnan(value) else value
+
+
+def _listed(labels: Sequence[Hashable]) -> str:
+    return ", ".join(repr(label) for label in labels[:5]) + (", …" if len(labels) > 5 else "")
+
+
+# ---------------------------------------------------------------------- the order of groups
+
+
+def group_positions(
+    columns: Mapping[str, NDArray[Any]], group_order: Iterable[Any] | None
+) -> tuple[Ints, tuple[Hashable, ...]]:
+    """Position of each row's group and the groups, in the given order or sorted."""
+    check_lengths(columns)
+    codes, known = cross([encode(column, name) for name, column in columns.items()])
+    if group_order is None:
+        return codes, tuple(known)
+    if isinstance(group_order, str | bytes) or not isinstance(group_order, Iterable):
+        raise ValueError(f"group_order must be a list of group labels, not {group_order!r}.")
+    order = tuple(tuple(label) if isinstance(label, list) else label for label in group_order)
+    if len(set(order)) < len(order):
+        raise ValueError(f"group_order names a group twice: {order!r}.")
+    missing = [label for label in known if label not in order]
+    if missing:
+        raise ValueError(f"There is a group {missing[0]!r}, which group_order does not name.")
+    position = np.array([order.index(label) for label in known], dtype=np.intp)
+    return position[codes], order
+
+
+def text_order(texts: Iterable[str]) -> list[str]:
+    """Texts sorted by number if all are numbers, else as texts.
+
+    >>> text_order(["10", "9"]), text_order(["b", "10", "9"])
+    (['9', '10'], ['10', '9', 'b'])
+    """
+    texts = sorted(texts)
+    try:
+        values = {text: float(text) for text in texts}
+    except ValueError:
+        return texts
+    return texts if any(map(math.isnan, values.values())) else sorted(texts, key=values.__getitem__)

@@ -1,0 +1,216 @@
+"""Columns as people have them (lists, NumPy, pandas, polars, pyarrow) become NumPy arrays.
+
+Data frame libraries are reached through narwhals, which is imported only when the input is
+neither a list nor a NumPy array.
+"""
+
+from collections.abc import Callable, Mapping, Sequence, Sized
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenscore.scores.arrays import Floats
+
+_EXACT = 2**53  # integers beyond are not all doubles
+
+
+def to_array(values: Any, name: str) -> NDArray[Any]:
+    """One column as a one-dimensional array; `name` is what error messages call it."""
+    if isinstance(values, np.ndarray):
+        array = _unmasked(values, name)
+    elif isinstance(values, list | tuple | range):
+        array = _from_sequence(values, name)
+    else:
+        array = _from_frame_library(values, name)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        what = "a single value" if array.ndim == 0 else f"of shape {array.shape}"
+        raise ValueError(f"{name} must be one column, but it is {what}.")
+    return array
+
+
+def to_columns(values: Any, name: str) -> dict[str, NDArray[Any]]:
+    """One or several columns, by what error messages call them.
+
+    Several are a 2-D array, a data frame, a mapping of columns, a list of rows (lists or tuples) or
+    a list of columns (arrays or series).
+    """
+    if isinstance(values, Mapping):
+        columns = {f"{name}[{key!r}]": column for key, column in values.items()}
+    elif isinstance(values, np.ndarray):
+        if values.ndim != 2:
+            return {name: to_array(values, name)}
+        array = _unmasked(values, name)
+        columns = {f"{name}[:, {j}]": array[:, j] for j in range(array.shape[1])}
+    elif isinstance(values, list | tuple) and values and isinstance(values[0], list | tuple):
+        lengths = {len(row) if isinstance(row, list | tuple) else 1 for row in values}
+        if len(lengths) > 1:
+            raise ValueError(f"{name} has rows of different lengths: {sorted(lengths)}.")
+        rows = zip(*values, strict=True)
+        columns = {f"{name}[:, {j}]": list(column) for j, column in enumerate(rows)}
+    elif isinstance(values, list | tuple) and values and all(_is_column(v) for v in values):
+        columns = {f"{name}[{j}]": column for j, column in enumerate(values)}
+    elif isinstance(values, list | tuple | range):
+        columns = {name: values}
+    else:
+        frame = _as_frame(values, name)
+        columns = {name: values}
+        if frame is not None:
+            columns = {f"{name}[{c.name!r}]": c.to_numpy() for c in frame.iter_columns()}
+    if not columns:
+        raise ValueError(f"{name} has no column.")
+    return {label: to_array(column, label) for label, column in columns.items()}
+
+
+def column_names(values: Any) -> tuple[str, ...] | None:
+    """The names of the columns that `to_columns` finds, in its order; None if they have none.
+
+    Columns of a data frame or mapping have names if all of these are text: pandas numbers the
+    columns of an array that nobody named.
+
+    >>> column_names({"sex": ["f", "m"], "old": [True, False]})
+    ('sex', 'old')
+    """
+    if isinstance(values, np.ndarray | list | tuple | range):
+        return None
+    if isinstance(values, Mapping):
+        names = tuple(values)
+    else:
+        frame = _as_frame(values, "table")
+        names = () if frame is None else tuple(frame.columns)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def to_numbers(values: Any, name: str) -> Floats:
+    """One column of finite numbers as float64; the first bad row is named."""
+    array = to_array(values, name)
+    if array.dtype.kind == "O":
+        array = _numbers_from_objects(array, name)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold numbers, but its values are of type {array.dtype}.")
+    if array.dtype.kind in "iu" and array.size and _beyond_doubles(array):
+        raise ValueError(
+            f"{name} holds integers beyond 2^53, which double precision would confuse; "
+            "rescale or rank them first."
+        )
+    numbers = np.ascontiguousarray(array, dtype=np.float64)
+    # A sum is finite exactly when no term is NaN or infinite, save for overflow: look then.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(numbers.sum())
+    if suspicious:
+        bad = np.flatnonzero(~np.isfinite(numbers))
+        if bad.size:
+            what = "NaN" if np.isnan(numbers[bad[0]]) else "infinite"
+            more = f" ({bad.size} such rows in all)" if bad.size > 1 else ""
+            raise ValueError(f"{name} is {what} at row {bad[0]}{more}; every value must be finite.")
+    return numbers
+
+
+def check_lengths(columns: Mapping[str, Sized]) -> None:
+    """Refuse columns that differ in length, with one sentence that names them."""
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{name} has {counted(n, 'row')}" for name, n in lengths.items())
+        raise ValueError(f"The columns differ in length: {shown}.")
+
+
+def counted(n: float, noun: str) -> str:
+    """A number with its noun: '1 row', '2 rows'."""
+    number = f"{n:.0f}"
+    return f"{number} {noun}" if number == "1" else f"{number} {noun}s"
+
+
+def column_reader(table: Any) -> Callable[[Any], Any]:
+    """A function that fetches a column of a data frame or mapping by its name."""
+    if isinstance(table, Mapping):
+        columns = dict(table)
+    else:
+        frame = _as_frame(table, "table")
+        if frame is None:
+            raise ValueError(
+                f"table must be a data frame or a mapping of columns, not {type(table).__name__}."
+            )
+        columns = {column.name: column for column in frame.iter_columns()}
+
+    def column(name: Any) -> Any:
+        if name not in columns:
+            shown = ", ".join(repr(known) for known in list(columns)[:20])
+            raise ValueError(f"The table has no column {name!r}; its columns are {shown}.")
+        return columns[name]
+
+    return column
+
+
+def _unmasked(values: NDArray[Any], name: str) -> NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked values; fill or drop them first.")
+    return np.asarray(values)
+
+
+def _is_column(value: Any) -> bool:
+    """An array or series, as opposed to a label."""
+    return hasattr(value, "__len__") and hasattr(value, "dtype") and np.ndim(value) == 1
+
+
+def _from_sequence(values: Sequence[Any], name: str) -> NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must be one column, but its rows have several values.") from None
+    # NumPy turns ["a", 1] into ["a", "1"]: two labels that may differ must stay apart.
+    if array.dtype.kind in "US" and not all(isinstance(value, str | bytes) for value in values):
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+    return array
+
+
+def _as_frame(values: Any, name: str) -> Any:
+    """A narwhals data frame, or None if it is not a data frame held in memory."""
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(values, pass_through=True, eager_only=True, allow_series=True)
+        return frame if isinstance(frame, nw.DataFrame) and frame.columns is not None else None
+    except nw.exceptions.NarwhalsError as error:
+        reason = str(error).splitlines()[0].rstrip(".: ")
+        raise ValueError(f"{name} cannot be read as a data frame: {reason}.") from None
+
+
+def _from_frame_library(values: Any, name: str) -> NDArray[Any]:
+    import narwhals as nw
+
+    column = nw.from_native(values, pass_through=True, eager_only=True, allow_series=True)
+    if isinstance(column, nw.Series):
+        return column.to_numpy()
+    frame = _as_frame(values, name)
+    if frame is not None:
+        if len(frame.columns) != 1:
+            raise ValueError(f"{name} must be one column, but it has {len(frame.columns)}.")
+        return np.asarray(next(frame.iter_columns()).to_numpy())
+    array = np.asarray(values)
+    if array.ndim == 0:
+        raise ValueError(f"{name} must be a column of values, not {type(values).__name__}.")
+    return array
+
+
+def _numbers_from_objects(array: NDArray[Any], name: str) -> Floats:
+    numbers = np.empty(len(array))
+    for row, value in enumerate(array):
+        if isinstance(value, int) and abs(value) > _EXACT:
+            raise ValueError(
+                f"{name} holds an integer beyond 2^53 at row {row}, which double precision would "
+                "confuse with others; rescale or rank them first."
+            )
+        try:
+            if isinstance(value, str | bytes):
+                raise TypeError
+            numbers[row] = np.nan if value is None else float(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} must hold numbers, but row {row} is {value!r}.") from None
+    return numbers
+
+
+def _beyond_doubles(array: NDArray[Any]) -> bool:
+    return int(array.max()) > _EXACT or int(array.min()) < -_EXACT

@@ -1,0 +1,573 @@
+"""GroupedScores: how a score is distributed in each class of each group.
+
+Everything an audit reports is a function of one table: (score, class, group) → total weight,
+number of observations and sum of squared weights. This module builds that table from rows that
+`reading` has decoded.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenscore.scores.arrays import Bools, Floats, Ints, ratio
+from evenscore.scores.distribution import Distribution, check_weights
+from evenscore.scores.labels import default_order, label_text
+from evenscore.scores.reading import group_positions, positive_rows, read_rows
+from evenscore.scores.sorting import sort_rows
+from evenscore.scores.sources import check_lengths, column_reader, to_array, to_numbers
+from evenscore.scores.stored import OPTIONAL, read_columns, write_columns
+
+ClassName = Literal["negatives", "positives"]
+CLASSES: tuple[ClassName, ClassName] = ("negatives", "positives")
+OneOrBoth = Literal["negatives", "positives", "both"]
+
+
+def class_names(on: OneOrBoth) -> tuple[ClassName, ...]:
+    """The classes that `on` means: one of them, or both."""
+    if on == "both":
+        return CLASSES
+    if on not in CLASSES:
+        raise ValueError(f"on must be 'negatives', 'positives' or 'both', not {on!r}.")
+    return (on,)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedScores:
+    """Scores by cell, a cell being (class, group); made by `from_arrays` or `from_table`.
+
+    For K groups there are 2K cells, numbered class · K + group: the negatives of every group, then
+    the positives, the paper's D = (H⁰, H¹, G⁰, G¹). The rows are the distinct (score, cell), in
+    increasing order. A group may have an empty cell; what needs that cell is then NaN, with a
+    reason, or raises. Observations of weight zero count for nothing.
+
+    Parameters
+    ----------
+    groups
+        The labels of the groups, in order.
+    score, cell
+        The score and the cell of each row.
+    weight, count, weight_squared
+        The total weight of a row's observations, their number, and the sum of their squared
+        weights.
+
+    Examples
+    --------
+    >>> scores = GroupedScores.from_arrays(
+    ...     [0, 0, 1, 1, 1], [0.1, 0.7, 0.4, 0.7, 0.9], sensitive_features=list("abbaa"))
+    >>> scores.groups
+    ('a', 'b')
+    >>> scores.cell_weights                       # negatives, then positives
+    array([[1., 1.],
+           [2., 1.]])
+    >>> scores.merge(scores).prevalence
+    0.6
+    """
+
+    groups: tuple[Hashable, ...]
+    score: Floats
+    cell: NDArray[np.unsignedinteger]
+    weight: Floats
+    count: Floats
+    weight_squared: Floats
+
+    # ------------------------------------------------------------------ making one
+
+    @classmethod
+    def from_arrays(
+        cls,
+        y_true: Any,
+        y_score: Any,
+        *,
+        sensitive_features: Any,
+        pos_label: Any = None,
+        sample_weight: Any = None,
+        group_order: Sequence[Hashable] | None = None,
+    ) -> "GroupedScores":
+        """One row per observation; columns are lists, NumPy, pandas, polars or pyarrow.
+
+        Parameters
+        ----------
+        y_true
+            Labels; two different ones at most.
+        y_score
+            Scores.
+        sensitive_features
+            One column of groups, or several whose intersections are the groups.
+        pos_label
+            The positive label; may be left out for labels 0/1, −1/1 and False/True.
+        sample_weight
+            Weights of at least 0.
+        group_order
+            The groups in order (the first is the paper's 0); may name some that do not occur. By
+            default groups are sorted.
+
+        Returns
+        -------
+        GroupedScores
+            The table.
+        """
+        rows = read_rows(
+            y_true,
+            sensitive_features,
+            y_score=to_array(y_score, "y_score"),
+            pos_label=pos_label,
+            sample_weight=sample_weight,
+            group_order=group_order,
+        )
+        return rows.grouped()
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        score: Hashable = "score",
+        label: Hashable = "label",
+        group: Hashable | list[Hashable] = "group",
+        weight: Hashable | None = None,
+        count: Hashable | None = None,
+        weight_squared: Hashable | None = None,
+        pos_label: Any = None,
+        group_order: Sequence[Hashable] | None = None,
+    ) -> "GroupedScores":
+        """One row per many observations: what a GROUP BY of score, label and group returns.
+
+        A (score, label, group) may appear in several rows; they add up.
+
+        Parameters
+        ----------
+        table
+            A data frame or a mapping of columns; the next arguments name its columns.
+        score, label
+            The score and the label of each row.
+        group
+            A column of groups, or a list of columns whose intersections are the groups.
+        weight
+            The total weight of each row's observations; by default their count.
+        count
+            The number of observations of each row; by default 1.
+        weight_squared
+            The sum of their squared weights; by default weight²/count, as if the weights within a
+            row were equal.
+        pos_label, group_order
+            As in `from_arrays`.
+
+        Returns
+        -------
+        GroupedScores
+            The table.
+
+        Examples
+        --------
+        >>> GroupedScores.from_table(
+        ...     {"score": [0.2, 0.2, 0.8], "label": [0, 1, 1], "group": ["a", "b", "a"],
+        ...      "n": [3, 2, 5]}, count="n").cell_counts
+        array([[3., 0.],
+               [5., 2.]])
+        """
+        column = column_reader(table)
+        names = group if isinstance(group, list) else [group]
+        if not names:
+            raise ValueError("group must name at least one column.")
+        values = to_numbers(column(score), str(score))
+        positive = positive_rows(to_array(column(label), str(label)), pos_label, str(label))
+        by_name = {str(name): to_array(column(name), str(name)) for name in names}
+        codes, groups = group_positions(by_name, group_order)
+        lengths: dict[str, NDArray[Any]] = {str(score): values, str(label): positive, **by_name}
+        numbers: dict[str, Floats] = {}
+        for key, name in (("count", count), ("weight", weight), ("weight_squared", weight_squared)):
+            if name is not None:
+                lengths[str(name)] = numbers[key] = to_numbers(column(name), str(name))
+                check_weights(numbers[key], str(name))
+        check_lengths(lengths)
+        if "count" in numbers:
+            _check_counts(numbers["count"], numbers.get("weight"), str(count))
+        if "weight_squared" in numbers:
+            _check_squares(numbers, str(weight_squared))
+        return cls.from_codes(values, positive, codes, groups, **numbers)
+
+    @classmethod
+    def from_codes(
+        cls,
+        score: Floats,
+        positive: Bools,
+        codes: NDArray[np.integer[Any]],
+        groups: tuple[Hashable, ...],
+        *,
+        weight: Floats | None = None,
+        count: Floats | None = None,
+        weight_squared: Floats | None = None,
+    ) -> "GroupedScores":
+        """From arrays that are decoded already, which are not checked again.
+
+        Parameters
+        ----------
+        score
+            Finite scores.
+        positive
+            Whether each row is of the positive class.
+        codes
+            The position of each row's group in `groups`.
+        groups
+            The labels of the groups.
+        weight, count, weight_squared
+            As in `from_table`.
+
+        Returns
+        -------
+        GroupedScores
+            The table.
+
+        Examples
+        --------
+        >>> GroupedScores.from_codes(
+        ...     np.array([0.3, 0.1]), np.array([True, False]), np.array([0, 1]), ("a", "b")).score
+        array([0.1, 0.3])
+        """
+        n_cells = 2 * len(groups)
+        cell = codes.astype(np.min_scalar_type(max(n_cells - 1, 0)))
+        cell += positive * cell.dtype.type(len(groups))
+        if weight is None and count is None:
+            rows = sort_rows(score, cell, n_cells, with_order=False)
+            ones: Floats
+            if rows.starts is None:
+                ones = np.broadcast_to(np.float64(1.0), rows.score.shape)
+            else:
+                ones = np.diff(rows.starts, append=len(score)).astype(np.float64)
+            return cls._frozen(groups, rows.score, rows.cell, ones, ones, ones)
+
+        if count is None:
+            count = np.ones(len(score))
+        if weight is None:
+            weight = count
+        if weight_squared is None:
+            weight_squared = ratio(weight * weight, count, 0.0)
+        columns = [weight, count, weight_squared]
+        heavy = weight > 0
+        if not heavy.all():
+            score, cell, *columns = (column[heavy] for column in (score, cell, *columns))
+        rows = sort_rows(score, cell, n_cells, with_order=True)
+        sums = (_sum_runs(column, rows.order, rows.starts) for column in columns)
+        return cls._frozen(groups, rows.score, rows.cell, *sums)
+
+    @classmethod
+    def _frozen(cls, groups: tuple[Hashable, ...], *columns: NDArray[Any]) -> "GroupedScores":
+        for column in columns:
+            column.flags.writeable = False
+        return cls(groups, *columns)
+
+    def merge(self, other: "GroupedScores") -> "GroupedScores":
+        """The table of the two sets of observations together: exactly that of their union.
+
+        Parameters
+        ----------
+        other
+            Another table.
+
+        Returns
+        -------
+        GroupedScores
+            Groups keep this table's order, followed by those that only `other` has; if both are
+            in the default (sorted) order, so is the result.
+        """
+        check_scores(other)
+        new = [group for group in other.groups if group not in self.groups]
+        groups = (*self.groups, *new)
+        if all(list(table.groups) == default_order(table.groups) for table in (self, other)):
+            groups = tuple(default_order(groups))
+        positive, codes = [], []
+        for table in (self, other):
+            position = np.array([groups.index(group) for group in table.groups], dtype=np.intp)
+            positive.append(table._decoded()[0].astype(bool))
+            codes.append(position[table._decoded()[1]])
+        columns = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in ("score", *OPTIONAL)
+        }
+        return self.from_codes(
+            positive=np.concatenate(positive), codes=np.concatenate(codes), groups=groups, **columns
+        )
+
+    def _decoded(self) -> tuple[Ints, Ints]:
+        """The class and the group of each row."""
+        return np.divmod(self.cell.astype(np.intp), max(self.n_groups, 1))
+
+    def to_table(self) -> dict[str, NDArray[Any]]:
+        """The columns for `from_table`.
+
+        Groups without anybody are not in it: to keep them and the order of the groups, read it with
+        `from_table(…, group_order=scores.groups)`.
+
+        Returns
+        -------
+        dict
+            score, label (0/1), group, weight, count, weight_squared.
+        """
+        positive, code = self._decoded()
+        labels = np.empty(self.n_groups, dtype=object)
+        labels[:] = self.groups
+        return {
+            "score": self.score,
+            "label": positive,
+            "group": labels[code],
+            **{name: getattr(self, name) for name in OPTIONAL},
+        }
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the table to a JSON file, whole or not at all; `load` gives the same table again.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+
+        Returns
+        -------
+        Path
+            The same path.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> scores = GroupedScores.from_arrays(
+        ...     [0, 1], [0.1, 0.7], sensitive_features={"sex": ["f", "m"], "old": [0, 1]})
+        >>> with TemporaryDirectory() as folder:
+        ...     GroupedScores.load(scores.save(f"{folder}/scores.json")).groups
+        (('f', 0), ('m', 1))
+        """
+        positive, code = self._decoded()
+        columns = {"score": self.score, "label": positive, "group": code}
+        if self.weight.strides != (0,):  # else every row is one observation of weight 1
+            columns |= {name: getattr(self, name) for name in OPTIONAL}
+        lists = {name: column.tolist() for name, column in columns.items()}
+        return write_columns(path, self.groups, lists)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "GroupedScores":
+        """Read the file that `save` wrote; whatever does not fit is refused in one sentence.
+
+        Parameters
+        ----------
+        path
+            The file to read.
+
+        Returns
+        -------
+        GroupedScores
+            The table, with the same groups in the same order.
+        """
+        groups, columns = read_columns(path)
+        named = {name: name for name in OPTIONAL if name in columns}
+        try:
+            scores = cls.from_table(columns, pos_label=1, group_order=range(len(groups)), **named)
+        except ValueError as error:
+            raise ValueError(f"{Path(path).name}: {error}") from None
+        return replace(scores, groups=groups)
+
+    # ------------------------------------------------------------------ what it knows
+
+    def __len__(self) -> int:
+        """Number of distinct (score, cell) rows."""
+        return len(self.score)
+
+    def __repr__(self) -> str:
+        groups = ", ".join(self.names[:6])
+        more = f", … ({self.n_groups} groups)" if self.n_groups > 6 else ""
+        n = int(self.cell_counts.sum())
+        return f"<GroupedScores: {n:,} observations, groups {groups}{more}>"
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the groups are called."""
+        return tuple(label_text(group) for group in self.groups)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups, K."""
+        return len(self.groups)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, 2K."""
+        return 2 * len(self.groups)
+
+    @cached_property
+    def cell_weights(self) -> Floats:
+        """Total weight of each cell, shape (2, K): negatives, then positives."""
+        return self._by_cell(self.weight)
+
+    @cached_property
+    def cell_counts(self) -> Floats:
+        """Number of observations in each cell, shape (2, K)."""
+        return self._by_cell(self.count)
+
+    @cached_property
+    def effective_sizes(self) -> Floats:
+        """Effective sample size (Σw)²/Σw² of each cell, shape (2, K); 0 where empty."""
+        return ratio(self.cell_weights**2, self.cell_squares, 0.0)
+
+    @cached_property
+    def cell_squares(self) -> Floats:
+        """Sum of the squared weights of each cell, shape (2, K)."""
+        return self._by_cell(self.weight_squared)
+
+    def _by_cell(self, column: Floats) -> Floats:
+        if column.strides == (0,) and len(column):  # one constant: count the rows instead
+            totals = np.bincount(self.cell, minlength=self.n_cells) * column[0]
+        else:
+            totals = np.bincount(self.cell, weights=column, minlength=self.n_cells)
+        return np.asarray(totals, dtype=np.float64).reshape(2, self.n_groups)
+
+    @property
+    def prevalence(self) -> float:
+        """Share of positives, p; NaN without observations."""
+        return float(ratio(self.cell_weights[1].sum(), self.cell_weights.sum()))
+
+    @property
+    def prevalence_by_group(self) -> Floats:
+        """Share of positives in each group, p_z; NaN for an empty group."""
+        return ratio(self.cell_weights[1], self.cell_weights.sum(axis=0))
+
+    @property
+    def group_share(self) -> Floats:
+        """Share of each group, q_z."""
+        return ratio(self.cell_weights.sum(axis=0), self.cell_weights.sum())
+
+    @cached_property
+    def has_ties(self) -> bool:
+        """Whether two observations share a score."""
+        return bool((self.count != 1.0).any() or (self.score[1:] == self.score[:-1]).any())
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """All pairs (i, j), i < j, of group positions."""
+        return [(i, j) for i in range(self.n_groups) for j in range(i + 1, self.n_groups)]
+
+    def position(self, group: Hashable) -> int:
+        """Position of a group label in `groups`."""
+        try:
+            return self.groups.index(group)
+        except ValueError:
+            known = ", ".join(repr(known) for known in self.groups[:10])
+            raise ValueError(f"There is no group {group!r}; the groups are {known}.") from None
+
+    def cell_name(self, cell: int) -> str:
+        """For instance 'positives of Female'."""
+        positive, group = divmod(cell, self.n_groups)
+        return f"{CLASSES[positive]} of {self.names[group]}"
+
+    def empty_cells(self) -> list[str]:
+        """Names of the cells without any weight."""
+        return [self.cell_name(int(c)) for c in np.flatnonzero(self.cell_weights == 0)]
+
+    def require_classes(self) -> None:
+        """Raise one sentence if a class has nobody in it."""
+        for name, weights in zip(CLASSES, self.cell_weights, strict=True):
+            if weights.sum() == 0:
+                raise ValueError(
+                    f"There are no {name} at all: every label is of the other class "
+                    "(is pos_label right?)."
+                )
+
+    def require_cells(self) -> None:
+        """Raise one sentence if there are fewer than two groups or a cell is empty."""
+        if self.n_groups < 2:
+            known = f"only {self.groups[0]!r}" if self.groups else "none"
+            raise ValueError(f"A gap needs at least two groups, but there is {known}.")
+        self.require_classes()
+        empty = self.empty_cells()
+        if empty:
+            raise ValueError(
+                f"There are no {' and no '.join(empty[:4])}, so gaps of that group are undefined; "
+                "merge it with another group or leave it out."
+            )
+
+    # ------------------------------------------------------------------ distributions
+
+    @cached_property
+    def cell_distributions(self) -> list[Distribution]:
+        """The distribution of the score in each of the 2K cells."""
+        return [self._select(np.flatnonzero(self.cell == c)) for c in range(self.n_cells)]
+
+    def of_class(self, on: ClassName) -> list[Distribution]:
+        """The distribution of the score in one class of each group."""
+        start = CLASSES.index(on) * self.n_groups
+        return self.cell_distributions[start : start + self.n_groups]
+
+    def sums_between(self, ends: Ints, *columns: Floats) -> Floats:
+        """Sums of columns by cell, over the rows between two ends: (columns, ends, cells).
+
+        `ends` are positions of rows, increasing; the first sum starts at the first row.
+        """
+        n_sums = len(ends) * self.n_cells
+        place = np.repeat(np.arange(len(ends)) * self.n_cells, np.diff(ends, prepend=0))
+        place += self.cell[: len(place)]
+        sums = [np.bincount(place, column[: len(place)], n_sums) for column in columns]
+        return np.array(sums, dtype=np.float64).reshape(len(columns), len(ends), self.n_cells)
+
+    def pooled(self, on: OneOrBoth) -> Distribution:
+        """The distribution of the score over all groups together, of one class or of both."""
+        classes = [CLASSES.index(name) for name in class_names(on)]
+        return self._select(np.flatnonzero(np.isin(self.cell // self.n_groups, classes)))
+
+    def mixture(self, proportions: Floats) -> Distribution:
+        """The mixture of the cells in the given proportions (2K of them, adding up to one)."""
+        proportions = np.asarray(proportions, dtype=np.float64)
+        totals = self.cell_weights.reshape(-1)
+        scale = ratio(proportions, totals, 0.0)
+        rows = np.flatnonzero(proportions[self.cell] > 0)
+        factor = scale[self.cell[rows]]
+        return Distribution(
+            self.score[rows],
+            self.weight[rows] * factor,
+            self.count[rows],
+            self.weight_squared[rows] * factor**2,
+        )
+
+    def _select(self, rows: Ints) -> Distribution:
+        if self.weight.strides == (0,):  # one observation a row: nothing to copy
+            return Distribution(self.score[rows], np.broadcast_to(np.float64(1.0), rows.shape))
+        return Distribution(self.score[rows], *(getattr(self, name)[rows] for name in OPTIONAL))
+
+
+def _sum_runs(column: Floats, order: Ints | None, starts: Ints | None) -> Floats:
+    assert order is not None
+    return column[order] if starts is None else np.add.reduceat(column[order], starts)
+
+
+def _check_counts(counts: Floats, weights: Floats | None, name: str) -> None:
+    bad = np.flatnonzero(counts != np.round(counts))
+    if bad.size:
+        raise ValueError(f"{name} must hold whole numbers, but row {bad[0]} is {counts[bad[0]]:g}.")
+    if weights is not None:
+        bad = np.flatnonzero((counts == 0.0) & (weights > 0.0))
+        if bad.size:
+            raise ValueError(f"{name} is 0 at row {bad[0]}, where the weight is positive.")
+
+
+def _check_squares(numbers: dict[str, Floats], name: str) -> None:
+    """Σw² of c weights that add up to W lies between W²/c and W²."""
+    squares = numbers["weight_squared"]
+    counts = numbers.get("count", np.ones(len(squares)))
+    square = numbers.get("weight", counts) ** 2
+    low = ratio(square, counts, 0.0)
+    bad = np.flatnonzero((squares < low * (1 - 1e-9)) | (squares > square * (1 + 1e-9)))
+    if bad.size:
+        raise ValueError(
+            f"{name} is {squares[bad[0]]:g} at row {bad[0]}, which is no sum of squares of "
+            "weights that add up to the weight there."
+        )
+
+
+def check_scores(scores: object) -> None:
+    """Refuse what is not a `GroupedScores`."""
+    if not isinstance(scores, GroupedScores):
+        raise TypeError(
+            f"Expected a GroupedScores, not {type(scores).__name__}: "
+            "make one with GroupedScores.from_arrays."
+        )

@@ -1,0 +1,1 @@
+"""Results shown: numbers, terminal, plots, the HTML report, notebooks."""

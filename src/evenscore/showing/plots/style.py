@@ -1,0 +1,221 @@
+"""How plots look: colours that all eyes tell apart, light and dark, and not by colour alone.
+
+The colours are those of Okabe and Ito, a little lighter on a dark ground. Every series also has its
+own line style and marker, so that a print in black and white can be read.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb, to_rgba
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+ThemeName = Literal["light", "dark"]
+LineStyle = str | tuple[int, tuple[float, ...]]
+
+
+class SeriesStyle(NamedTuple):
+    """What tells one series from another."""
+
+    color: str
+    linestyle: LineStyle
+    marker: str
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of the ground, of what is written on it, and of the series."""
+
+    name: ThemeName
+    background: str
+    text: str
+    muted: str  # axes, diagonals, what is not the message
+    faint: str  # grids and strips
+    colors: tuple[str, ...]
+    middle: str  # of a diverging scale of colours
+
+    @property
+    def strip(self) -> str:
+        """Halfway from faint to the ground: lighter without letting through what is behind."""
+        return mixed(self.faint, self.background, 0.5)
+
+    @cached_property
+    def scale(self) -> LinearSegmentedColormap:
+        """The colours of AUCs: the first of the series at 0, the middle at ½, the second at 1."""
+        ends = self.colors[0], self.middle, self.colors[1]
+        return LinearSegmentedColormap.from_list("evenscore", ends)
+
+    @property
+    def rc(self) -> dict[Any, Any]:
+        """The settings of matplotlib that make it."""
+        return {name: getattr(self, role) for role, names in _RC.items() for name in names.split()}
+
+    def series(self, number: int) -> SeriesStyle:
+        """The style of a series: the first seven differ in all three respects."""
+        return SeriesStyle(
+            self.colors[number % len(self.colors)],
+            _LINES[number % len(_LINES)],
+            _MARKERS[number % len(_MARKERS)],
+        )
+
+
+# The settings of matplotlib by the colour of a theme that they have.
+_RC = {
+    "background": "figure.facecolor savefig.facecolor axes.facecolor legend.facecolor",
+    "muted": "axes.edgecolor xtick.color ytick.color",
+    "faint": "grid.color legend.edgecolor",
+    "text": "axes.labelcolor axes.titlecolor text.color xtick.labelcolor ytick.labelcolor "
+    "legend.labelcolor",
+}
+_LINES: tuple[LineStyle, ...] = (
+    "-",
+    (0, (6.0, 2.0)),
+    (0, (6.0, 1.5, 1.0, 1.5)),
+    (0, (1.0, 1.2)),
+    (0, (3.0, 1.2)),
+    (0, (6.0, 1.5, 1.0, 1.5, 1.0, 1.5)),
+    (0, (10.0, 2.0, 3.0, 2.0)),
+    (0, (4.0, 3.0)),
+)
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+
+LIGHT = Theme(
+    "light",
+    background="#ffffff",
+    text="#1a1a1a",
+    muted="#6b6b6b",
+    faint="#dedede",
+    colors=("#0072B2", "#D55E00", "#009E73", "#B0568C", "#B07A00", "#3A9BDC", "#5C4B9B"),
+    middle="#f7f7f7",
+)
+DARK = Theme(
+    "dark",
+    background="#15181c",
+    text="#ececec",
+    muted="#a0a5ab",
+    faint="#3a3f46",
+    colors=("#56B4E9", "#F58A3C", "#2CC79B", "#E39BC4", "#F0C040", "#8FA8FF", "#C4B7F5"),
+    middle="#2b3036",
+)
+_THEMES: dict[ThemeName, Theme] = {"light": LIGHT, "dark": DARK}
+
+
+def _named(name: ThemeName) -> Theme:
+    if name not in _THEMES:
+        raise ValueError(f"theme must be 'light' or 'dark', not {name!r}.")
+    return _THEMES[name]
+
+
+@contextmanager
+def theme(name: ThemeName) -> Iterator[Theme]:
+    """What is made meanwhile has the theme's colours; matplotlib's settings then return.
+
+    Parameters
+    ----------
+    name : {"light", "dark"}
+        Which theme.
+
+    Yields
+    ------
+    Theme
+        Its colours.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> with theme("dark") as dark:
+    ...     matplotlib.rcParams["figure.facecolor"] == dark.background
+    True
+    >>> matplotlib.rcParams["figure.facecolor"] == dark.background
+    False
+    """
+    colors = _named(name)
+    with matplotlib.rc_context(colors.rc):
+        yield colors
+
+
+def figure(
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    theme: ThemeName = "light",
+    figsize: tuple[float, float] | None = None,
+    **options: Any,
+) -> tuple[Figure, Any]:
+    """A figure and its axes in a theme's colours, which pyplot knows nothing of.
+
+    Nothing keeps it open: it vanishes with its last name.
+
+    Parameters
+    ----------
+    rows, columns : int
+        How many axes there are.
+    theme : {"light", "dark"}
+        Whose colours it has.
+    figsize : pair of float, optional
+        Width and height in inches; by default as many axes need.
+    **options
+        Those of `Figure.subplots`.
+
+    Returns
+    -------
+    figure : Figure
+        The figure.
+    axes : Axes or ndarray of Axes
+        Its axes.
+
+    Examples
+    --------
+    >>> made, axes = figure(1, 2, theme="dark")
+    >>> axes.shape
+    (2,)
+    """
+    with matplotlib.rc_context(_named(theme).rc):
+        size = figsize or (4.4 * columns, 4.8 * rows)
+        made = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.09, w_pad=0.07))
+        return made, made.subplots(rows, columns, **options)
+
+
+def theme_of(ax: Axes) -> Theme:
+    """The theme whose colours are legible on these axes."""
+    grounds = (to_rgba(part.get_facecolor()) for part in (ax, ax.figure))
+    visible = next((ground for ground in grounds if ground[3] > 0.0), to_rgba("white"))
+    return LIGHT if _luminance(visible) > 0.18 else DARK
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    """A colour between two, with so much of the first."""
+    pairs = zip(to_rgb(one), to_rgb(other), strict=True)
+    red, green, blue = (share * a + (1.0 - share) * b for a, b in pairs)
+    return to_hex((red, green, blue))
+
+
+def contrasting(color: Any) -> str:
+    """Near black or near white, whichever is legible on a colour."""
+    return "#101010" if _luminance(color) > 0.18 else "#fafafa"
+
+
+def dress(ax: Axes, theme: Theme) -> None:
+    """Give axes that exist already, and their figure, the colours of a theme."""
+    ax.set_facecolor(theme.background)
+    ax.figure.set_facecolor(theme.background)
+    for spine in ax.spines.values():
+        spine.set_edgecolor(theme.muted)
+    ax.tick_params(which="both", color=theme.muted, labelcolor=theme.text, grid_color=theme.faint)
+    for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
+        text.set_color(theme.text)
+
+
+def _luminance(color: Any) -> float:
+    """Relative luminance; black and white contrast equally with one of 0.18 (WCAG)."""
+    linear = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in to_rgb(color)
+    )
+    return sum(part * share for part, share in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))

@@ -1,0 +1,774 @@
+"""The audit: every number against a naive reference, and every kind of bad input."""
+
+import json
+from dataclasses import replace
+
+import jsonschema
+import numpy as np
+import pytest
+from audit_schema import audit_schema
+from conftest import draw
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import Rows, roc, split_roc
+
+import evenscore as es
+from evenscore import GroupedScores, datasets
+from evenscore.auditing.audit import MAX_GROUPS, audit_scores
+from evenscore.auditing.blocks import Certificates
+from evenscore.auditing.findings import findings_of
+from evenscore.gaps.catalogue import CATALOGUE
+
+RATES = (0.125, 0.25)
+CASES = {
+    "two groups": dict(seed=1, n=200, levels=None),
+    "ties": dict(seed=2, n=150, levels=4),
+    "weights": dict(seed=3, n=150, levels=None, weights="real"),
+    "three groups, weights, ties": dict(seed=4, n=200, n_groups=3, levels=6, weights="integer"),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request):
+    y, score, group, weight = draw(**CASES[request.param])
+    result = es.audit(y, score, sensitive_features=group, sample_weight=weight)
+    return Rows(y, score.tolist(), group, weight), result
+
+
+def cell(name):
+    """'positives of 1' as (label, group)."""
+    kind, group = name.split(" of ")
+    return int(kind == "positives"), int(group)
+
+
+def test_aucs_and_matrix(case):
+    rows, result = case
+    assert result.auc.value == pytest.approx(rows.auc((0,), (1,)), abs=1e-12)
+    for estimate in result.auc_by_group:
+        own = int(estimate.first)
+        assert estimate.value == pytest.approx(rows.auc((0, own), (1, own)), abs=1e-12)
+        assert estimate.low < estimate.value < estimate.high
+    matrix = result.auc_matrix
+    for i, one in enumerate(matrix.cells):
+        for j, two in enumerate(matrix.cells):
+            if i != j:
+                naive = rows.auc(cell(one), cell(two))
+                assert matrix.values[i, j] == pytest.approx(naive, abs=1e-12)
+                assert matrix.low[i, j] <= matrix.values[i, j] <= matrix.high[i, j]
+    k = len(result.groups)
+    block = matrix.values[:k, k:] * matrix.pair_weights
+    assert block.sum() == pytest.approx(result.auc.value, abs=1e-12)
+
+
+def test_every_named_gap_of_every_pair(case):
+    rows, result = case
+    pairs = len(result.groups) * (len(result.groups) - 1) // 2
+    named = result.headings["AUC gaps"]
+    assert len(named) == len(CATALOGUE) * pairs
+    for gap in named:
+        naive = rows.gap(gap.name, int(gap.first), int(gap.second), 0)
+        assert gap.value == pytest.approx(naive, abs=1e-12)
+        assert gap.low < gap.value < gap.high
+        assert gap.words.count("%") == 2
+
+
+def test_holm_runs_over_all_gaps(case):
+    result = case[1]
+    ordered = sorted(result.gaps, key=lambda gap: gap.p_value)
+    assert len(ordered) == result.n_gaps
+    running = 0.0
+    for position, gap in enumerate(ordered):
+        running = max(running, min(1.0, gap.p_value * (len(ordered) - position)))
+        assert gap.adjusted_p_value == pytest.approx(running, rel=1e-12)
+
+
+def test_the_polygon_is_the_definition_where_nothing_is_tied():
+    rng = np.random.default_rng(0)
+    one, two = rng.normal(size=40).tolist(), rng.normal(size=30).tolist()
+    for rate in (0.05, 0.3, 0.9):
+        assert split_roc(one, two, rate, [1.0] * 40, [1.0] * 30) == pytest.approx(
+            roc(one, two, rate)
+        )
+
+
+def test_roc_gaps_at_rates_and_curves(case):
+    rows, result = case
+    pairs = len(result.groups) * (len(result.groups) - 1) // 2
+    at_rates = result.headings["ROC gaps at a cut"]
+    assert len(at_rates) == 2 * pairs * len(RATES)
+
+    def naive(on, first, second, rate):
+        label = int(on == "positives")
+        (one, w1), (two, w2) = rows.pick(label, int(first)), rows.pick(label, int(second))
+        return split_roc(one, two, rate, w1, w2) - rate
+
+    for gap in at_rates:
+        one = naive(gap.on, gap.first, gap.second, gap.rate)
+        two = -naive(gap.on, gap.second, gap.first, gap.rate)
+        assert gap.value == pytest.approx(max((one, two), key=abs), abs=1e-9)
+        assert gap.value == pytest.approx(gap.second_value - gap.first_value, abs=1e-12)
+    assert len(result.roc_gaps) == 2 * pairs
+    for curve in result.roc_gaps:
+        for k in range(5, len(curve.rates) - 1, 17):
+            expected = naive(curve.on, curve.first, curve.second, curve.rates[k])
+            assert curve.value[k] == pytest.approx(expected, abs=1e-9)
+        for low, high in (
+            (curve.pointwise_low, curve.pointwise_high),
+            (curve.simultaneous_low, curve.simultaneous_high),
+        ):
+            assert np.all(low <= curve.value + 1e-12)
+            assert np.all(curve.value <= high + 1e-12)
+        assert np.abs(curve.value).max() <= abs(curve.supremum) + 1e-12
+        assert 0.0 <= curve.mean_absolute <= abs(curve.supremum)
+        for rate, value, low, high in curve.marks:
+            expected = naive(curve.on, curve.first, curve.second, rate)
+            assert value == pytest.approx(expected, abs=1e-9)
+            assert low <= value <= high
+
+
+def test_cuts_by_group(case):
+    rows, result = case
+    for table in (result.thresholds, result.explorer):
+        for t in range(0, len(table.thresholds), 10):
+            selected = 0.0
+            for k, group in enumerate(table.groups):
+                naive = rows.rates(table.thresholds[t], int(group))
+                for name in ("fpr", "fnr", "selection_rate"):
+                    shares = getattr(table, name)
+                    assert shares.value[t, k] == pytest.approx(naive[name], abs=1e-12)
+                    assert shares.low[t, k] <= naive[name] + 1e-12
+                    assert naive[name] <= shares.high[t, k] + 1e-12
+                chosen = [
+                    (y, w)
+                    for y, s, g, w in zip(rows.y, rows.score, rows.group, rows.weight, strict=True)
+                    if g == int(group) and s > table.thresholds[t]
+                ]
+                total = sum(w for _, w in chosen)
+                selected += total
+                assert table.selected[t, k] == pytest.approx(total, abs=1e-9)
+                if total:
+                    share = sum(w for y, w in chosen if y) / total
+                    assert table.precision.value[t, k] == pytest.approx(share, abs=1e-12)
+                else:
+                    assert np.isnan(table.precision.value[t, k])
+            assert table.selected_share[t] == pytest.approx(selected / rows.mass())
+            rates = [
+                rows.rates(table.thresholds[t], int(g))["selection_rate"] for g in table.groups
+            ]
+            if max(rates) > 0:
+                ratio = table.impact_ratio
+                assert ratio.value[t] == pytest.approx(min(rates) / max(rates), abs=1e-12)
+                assert ratio.low[t] <= ratio.value[t] <= ratio.high[t]
+
+
+def test_default_thresholds_select_the_rates_of_all_negatives(case):
+    rows, result = case
+    scores, weights = rows.pick(0)
+    for rate, cut in zip(RATES, result.thresholds.thresholds, strict=True):
+        above = sum(w for s, w in zip(scores, weights, strict=True) if s > cut) / sum(weights)
+        assert above <= rate + 1e-9
+
+
+def test_calibration_bins(case):
+    rows, result = case
+    found = result.calibration
+    for b in range(len(found)):
+        low, high = found.edges[b], found.edges[b + 1]
+        for k, group in enumerate(found.groups):
+            inside = [
+                (y, s, w)
+                for y, s, g, w in zip(rows.y, rows.score, rows.group, rows.weight, strict=True)
+                if g == int(group) and (low < s <= high or (b == 0 and s == low))
+            ]
+            total = sum(w for *_, w in inside)
+            assert found.weight[b, k] == pytest.approx(total, abs=1e-9)
+            if total:
+                share = sum(w for y, _, w in inside if y) / total
+                assert found.positives.value[b, k] == pytest.approx(share, abs=1e-12)
+                mean = sum(s * w for _, s, w in inside) / total
+                assert found.mean_score[b, k] == pytest.approx(mean, abs=1e-9)
+    assert found.weight.sum() == pytest.approx(rows.mass())
+    assert not found.probabilities
+    assert np.isnan(found.excess.value).all()
+
+
+def test_score_distributions(case):
+    rows, result = case
+    found = result.distributions
+    np.testing.assert_allclose(found.share.sum(axis=1), 1.0)
+    for c, name in enumerate(found.cells):
+        scores, weights = rows.pick(*cell(name))
+        for e in range(1, len(found.edges), 7):
+            below = sum(w for s, w in zip(scores, weights, strict=True) if s <= found.edges[e])
+            assert found.cumulative[c, e] == pytest.approx(below / sum(weights), abs=1e-9)
+
+
+def test_fair_cuts_are_fair(case):
+    rows, result = case
+    for fair in result.fair_cuts:
+        for low, high in zip(fair.low, fair.high, strict=True):
+            for cut in (low, (low + high) / 2):
+                rates = [rows.rates(cut, int(group))[fair.rate] for group in result.groups]
+                assert max(rates) - min(rates) <= fair.tolerance + 1e-9
+        assert np.all(fair.selected_low < fair.selected_high)
+        assert fair.exact
+
+
+def test_detectable_gaps_and_permutation_tests(case):
+    result = case[1]
+    assert all(gap.detectable() > 0 for gap in result.gaps)
+    assert {test.on for test in result.permutation_tests} == {"negatives", "positives"}
+
+
+def test_probabilities_are_compared_with_what_happened():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=4000)
+    y, group = rng.uniform(size=4000) < p, rng.integers(0, 2, 4000)
+    found = es.audit(y, p, sensitive_features=group).calibration
+    assert found.probabilities
+    inside = (found.excess.low <= 0) & (
+        found.excess.value == found.positives.value - found.mean_score
+    )
+    assert np.mean(inside & (found.excess.high >= 0)) > 0.85
+
+
+# ---------------------------------------------------------------------- golden values
+
+
+def test_compas_rates_are_those_published(compas_folder):
+    # ProPublica (2016): at deciles above 4, false positives 44.85 % and 23.45 %, false negatives
+    # 27.99 % and 47.72 %, of African-American and Caucasian defendants.
+    data = datasets.load_compas(compas_folder, version="two-years-all")
+    result = es.audit(
+        data.y, data.raw["decile_score"], sensitive_features=data.groups, thresholds=4
+    )
+    order = [result.groups.index(group) for group in ("African-American", "Caucasian")]
+    fpr, fnr = (getattr(result.thresholds, name).value[0, order] for name in ("fpr", "fnr"))
+    np.testing.assert_array_equal(np.round(100 * fpr, 2), [44.85, 23.45])
+    np.testing.assert_array_equal(np.round(100 * fnr, 2), [27.99, 47.72])
+    assert result.findings[0].kind == "gap"
+    # A high score is no favour here: the words say who is ranked too low, not who is worse off.
+    assert result.findings[0].text.startswith(
+        "Mistakes between the groups rank Caucasian too low more often than African-American"
+    )
+    gap = result.worst("inter_group")
+    cross = es.metrics.auc_gap(
+        data.y, data.raw["decile_score"], sensitive_features=data.groups, constraint="inter_group"
+    )
+    assert abs(gap.value) == pytest.approx(cross, abs=1e-12)
+
+
+# ---------------------------------------------------------------------- ways in
+
+
+def test_a_table_gives_the_same_audit():
+    y, score, group, _ = draw(5, n=200, levels=5)
+    result = es.audit(y, score, sensitive_features=group, title="a title")
+    grouped = GroupedScores.from_arrays(y, score, sensitive_features=group)
+    table = GroupedScores.from_table(grouped.to_table(), count="count")
+    assert audit_scores(grouped, title="a title").to_json() == result.to_json()
+    assert audit_scores(table, title="a title").to_json() == result.to_json()
+
+
+def test_same_input_same_bytes_and_random_state():
+    y, score, group, _ = draw(6, n=200, levels=None)
+    one, two, three = (
+        es.audit(y, score, sensitive_features=group, random_state=seed) for seed in (0, 0, 1)
+    )
+    assert one.to_json() == two.to_json()
+    assert one.gaps == three.gaps
+    first, third = one.roc_gaps[0], three.roc_gaps[0]
+    assert not np.array_equal(first.simultaneous_low, third.simultaneous_low)
+
+
+def test_an_increasing_map_changes_no_gap():
+    y, score, group, _ = draw(7, n=200, levels=None)
+    one = es.audit(y, score, sensitive_features=group)
+    two = es.audit(y, np.exp(score), sensitive_features=group)
+    assert one.gaps == two.gaps
+
+
+def test_frames_and_several_columns():
+    import pandas as pd
+
+    y, score, group, _ = draw(8, n=300, n_groups=2, levels=None)
+    sex = np.where(group == 0, "f", "m")
+    frame = pd.DataFrame({"sex": sex, "old": np.arange(len(y)) % 2 == 0})
+    result = es.audit(pd.Series(y), pd.Series(score), sensitive_features=frame)
+    assert result.groups == ("f × False", "f × True", "m × False", "m × True")
+
+
+def test_labels_that_read_alike_stay_apart():
+    y, score, group, _ = draw(9, n=100, levels=None)
+    labels = [1 if g else "1" for g in group]
+    assert es.audit(y, score, sensitive_features=labels).groups == ("1", "'1'")
+    labels = ["" if g else "x" for g in group]
+    assert es.audit(y, score, sensitive_features=labels).groups == ("''", "x")
+
+
+def test_thresholds_and_positive_label_may_be_given():
+    y, score, group, _ = draw(10, n=100, levels=None)
+    words = np.where(y == 1, "yes", "no")
+    result = es.audit(
+        words, score, sensitive_features=group, pos_label="yes", thresholds=[0.5, -0.5]
+    )
+    assert result.sample.pos_label == "yes"
+    np.testing.assert_array_equal(result.thresholds.thresholds, [0.5, -0.5])
+    first, second = result.thresholds.selected
+    assert np.all(first < second)
+
+
+# ---------------------------------------------------------------------- awkward data
+
+
+def test_one_group_has_an_auc_and_a_sentence():
+    y, score, *_ = draw(11, n=100, levels=None)
+    result = es.audit(y, score, sensitive_features=["all"] * len(y))
+    assert result.auc.low < result.auc.value < result.auc.high
+    assert result.gaps == result.roc_gaps == result.permutation_tests == ()
+    assert "gaps need two groups" in result.findings[0].text
+    assert not any(certificate.certified for certificate in result.certificate)
+    assert all(fair.reason for fair in result.fair_cuts)
+    assert np.isnan(result.thresholds.impact_ratio.value).all()
+    json.loads(result.to_json())
+
+
+def test_an_empty_cell_is_said_and_the_rest_computed():
+    y, score, group, _ = draw(12, n=200, n_groups=3, levels=None)
+    keep = ~((y == 1) & (group == 2))
+    result = es.audit(y[keep], score[keep], sensitive_features=group[keep])
+    assert "no positives of 2" in result.warnings[0]
+    for gap in result.gaps:
+        undefined = gap.name in ("intra_group", "bnsp", "inter_group") and "2" in gap.second
+        assert np.isnan(gap.value) == np.isnan(gap.low)
+        if undefined:
+            assert np.isnan(gap.value)
+            assert "no positives of 2" in gap.warnings[0]
+            assert gap.verdict == "undefined"
+    by_class = {c.on: c for c in result.certificate if c.method == "dkw"}
+    assert "no positives of 2" in by_class["positives"].words
+    assert "no positives" not in by_class["negatives"].words
+    assert any(curve.reason for curve in result.roc_gaps)
+    assert es.AuditResult.from_dict(result.to_dict()).to_json() == result.to_json()
+
+
+@pytest.mark.parametrize("constant", [0.0, -3.5, 1e300])
+def test_constant_scores(constant):
+    y, _, group, _ = draw(13, n=100)
+    result = es.audit(y, np.full(len(y), constant), sensitive_features=group)
+    assert result.auc.value == 0.5
+    assert all(gap.value == 0.0 for gap in result.gaps)
+    assert "All scores are equal" in " ".join(result.warnings)
+    json.loads(result.to_json())
+
+
+def test_perfect_scores_and_tiny_cells():
+    y, group = [0, 1, 0, 1, 0, 1, 0, 1], list("aabbaabb")
+    result = es.audit(y, y, sensitive_features=group)
+    assert result.auc.value == 1.0
+    assert "fewer than 30" in " ".join(result.warnings)
+    json.loads(result.to_json())
+
+
+def test_zero_weights_count_for_nothing():
+    y, score, group, _ = draw(14, n=100, levels=None)
+    weight = np.ones(len(y))
+    weight[4:14] = 0.0
+    result = es.audit(y, score, sensitive_features=group, sample_weight=weight)
+    kept = es.audit(y[weight > 0], score[weight > 0], sensitive_features=group[weight > 0])
+    assert "10 rows have weight zero" in " ".join(result.warnings)
+    assert [g.value for g in result.gaps] == pytest.approx([g.value for g in kept.gaps])
+    assert result.sample.n == len(y) - 10
+
+
+def test_many_groups_keep_the_worst_pairs_and_say_so():
+    y, score, group, _ = draw(15, n=2000, n_groups=12, levels=None)
+    result = es.audit(y, score, sensitive_features=group)
+    assert len(result.gaps) == 10 * (len(CATALOGUE) + 2 * len(RATES))
+    assert result.n_gaps == 66 * (len(CATALOGUE) + 2 * len(RATES))
+    assert "56 of 66 pairs are left out" in result.omitted[0]
+    rows = Rows(y, score.tolist(), group)
+    within = [rows.auc((0, k), (1, k)) for k in range(12)]
+    sizes = sorted(
+        (abs(within[a] - within[b]) for a in range(12) for b in range(a + 1, 12)), reverse=True
+    )
+    kept = sorted((abs(g.value) for g in result.gaps if g.name == "intra_group"), reverse=True)
+    assert kept == pytest.approx(sizes[:10], abs=1e-12)
+    # Holm as if the gaps left out had p-values of one.
+    smallest = min(result.gaps, key=lambda gap: gap.p_value)
+    expected = min(1.0, result.n_gaps * smallest.p_value)
+    assert smallest.adjusted_p_value == pytest.approx(expected)
+    assert len(result.roc_gaps) == 12
+
+
+def test_an_identifier_is_no_group():
+    n = 100_000
+    with pytest.raises(ValueError, match=rf"100,000 groups.*at most {MAX_GROUPS}.*identifier"):
+        es.audit(np.arange(n) % 2, np.arange(n), sensitive_features=np.arange(n))
+
+
+def test_large_cells_take_dkw_bands_and_coarse_cuts():
+    rng = np.random.default_rng(0)
+    n = 120_000
+    y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    score = rng.normal(size=n) + y + 0.02 * group
+    result = es.audit(y, score, sensitive_features=group)
+    assert {curve.simultaneous_method for curve in result.roc_gaps} == {"dkw"}
+    assert not result.fair_cuts[0].exact
+    assert result.fair_cuts[0].evaluated <= 10_000
+    assert [c.certified for c in result.certificate] == [True, True]
+    assert [finding.kind for finding in result.findings].count("even") >= 2
+    # Rates at the coarse cuts are exact all the same.
+    fair = result.fair_cuts[0]
+    rates = es.rates_at(GroupedScores.from_arrays(y, score, sensitive_features=group), fair.low).fpr
+    assert np.all(np.ptp(rates, axis=1) <= fair.tolerance + 1e-12)
+
+
+GOOD = dict(
+    y_true=[0, 1, 0, 1, 0, 1],
+    y_score=[0.1, 0.6, 0.3, 0.8, 0.4, 0.5],
+    sensitive_features=["a", "a", "b", "b", "a", "b"],
+)
+BAD = {
+    "NaN score": (dict(y_score=[0.1, np.nan, 0.3, 0.8, 0.4, 0.5]), "y_score is NaN at row 1"),
+    "infinite": (dict(y_score=[0.1, np.inf, 0.3, 0.8, 0.4, 0.5]), "y_score is infinite at row 1"),
+    "missing group": (
+        dict(sensitive_features=["a", None, "b", "b", "a", "b"]),
+        "sensitive_features .* row 1",
+    ),
+    "lengths": (dict(y_score=[0.1, 0.2]), "differ in length"),
+    "weights' length": (dict(sample_weight=[1.0]), "differ in length"),
+    "negative weight": (dict(sample_weight=[1, 1, -1, 1, 1, 1]), "negative at row 2"),
+    "all weights zero": (dict(sample_weight=[0] * 6), "nobody to audit"),
+    "no rows": (dict(y_true=[], y_score=[], sensitive_features=[]), "nobody to audit"),
+    "one class": (dict(y_true=[0] * 6), "no positives at all"),
+    "three labels": (dict(y_true=[0, 1, 2, 1, 0, 1]), "two labels"),
+    "guess the label": (dict(y_true=list("ynynyn")), "say which is positive with pos_label"),
+    "wrong label": (dict(y_true=list("ynynyn"), pos_label="z"), "pos_label 'z' is not a label"),
+    "rates": (dict(rates=(0.0, 0.5)), "rates must lie strictly between 0 and 1"),
+    "repeated rates": (dict(rates=(0.5, 0.5)), "rates must differ"),
+    "no rates": (dict(rates=()), "needs rates"),
+    "tolerance": (dict(tolerance=0.7), "tolerance must lie strictly between 0 and 0.5"),
+    "no tolerance": (dict(tolerance=True), "tolerance must lie"),
+    "level": (dict(confidence_level=95), "confidence_level must lie strictly"),
+    "seed": (dict(random_state=None), "random_state must be a whole number"),
+    "thresholds": (dict(thresholds=[0.5, np.nan]), "thresholds must be one or several finite"),
+    "text threshold": (dict(thresholds="high"), "thresholds must be a number"),
+    "title": (dict(title=3), "title must be text"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gets_one_sentence(name):
+    change, message = BAD[name]
+    arguments = {**GOOD, **change}
+    with pytest.raises(ValueError, match=message) as caught:
+        es.audit(arguments.pop("y_true"), arguments.pop("y_score"), **arguments)
+    assert "\n" not in str(caught.value)
+
+
+PERSON = st.tuples(
+    st.integers(0, 1),
+    st.sampled_from([0.0, -1.5, 2.0, 1e12, 1e-12]),
+    st.sampled_from(["a", "b", "{group}", "<i>"]),
+    st.sampled_from([0.0, 1.0, 1.0, 2.5]),
+)
+
+
+@settings(max_examples=16)
+@given(st.lists(PERSON, max_size=24), st.booleans())
+def test_any_people_give_a_valid_audit_or_one_sentence(people, weighted):
+    y, score, group, weight = ([person[k] for person in people] for k in range(4))
+    try:
+        result = es.audit(
+            y, score, sensitive_features=group, sample_weight=weight if weighted else None
+        )
+    except ValueError as error:
+        told = str(error)
+        if "nobody to audit" in told or "at all" in told:
+            return
+        raise
+    jsonschema.Draft202012Validator(audit_schema()).validate(json.loads(result.to_json()))
+    assert es.AuditResult.from_dict(result.to_dict()).to_json() == result.to_json()
+    assert str(result)
+    assert "<i>" not in result._repr_html_()
+    for estimate in (result.auc, *result.auc_by_group, *result.gaps):
+        assert not np.isnan(estimate.low) or estimate.warnings
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        ["bnsp", "bnsp"],
+        [es.RocConstraint(interval=(0.1, 0.2)), es.RocConstraint(on="negatives", rates=(0.1,))],
+        [es.AucConstraint.from_gap_weights(w, name="mine") for w in ([1, 0, 0, 0, 0], [1] * 5)],
+    ],
+)
+def test_one_gap_is_not_audited_twice(constraints):
+    """Another look at the same gap would cost all the others power, and two of a name confuse."""
+    with pytest.raises(ValueError, match="Two constraints ask for a gap of one name") as caught:
+        es.audit(GOOD["y_true"], GOOD["y_score"], sensitive_features=GOOD["sensitive_features"],
+                 constraints=constraints)  # fmt: skip
+    assert "\n" not in str(caught.value)
+
+
+def test_notes_about_a_table_come_first_among_the_warnings():
+    scores = GroupedScores.from_arrays(*(draw(5, n=200)[:2]), sensitive_features=draw(5, n=200)[2])
+    result = audit_scores(scores, constraints="bnsp", notes=["3 rows were left out."])
+    assert result.warnings[0] == "3 rows were left out."
+    assert es.AuditResult.from_dict(result.to_dict()).warnings == result.warnings
+
+
+def test_audit_scores_wants_grouped_scores():
+    with pytest.raises(TypeError, match="Expected a GroupedScores"):
+        audit_scores([1, 2])
+
+
+# ---------------------------------------------------------------------- ties
+
+TIED = {
+    "constant": lambda y, rng: np.zeros(len(y)),
+    "perfect": lambda y, rng: y.astype(float),
+    "two levels": lambda y, rng: (rng.uniform(size=len(y)) < 0.2 + 0.4 * y).astype(float),
+    "three levels": lambda y, rng: np.clip(np.round(rng.normal(size=len(y)) + y), 0, 2),
+}
+
+
+@pytest.mark.parametrize("kind", TIED)
+def test_an_even_score_with_ties_has_no_gap(kind):
+    rng = np.random.default_rng(1)
+    y, group = np.tile([0, 1], 1000), np.repeat(["a", "b"], 1000)
+    score = TIED[kind](y, rng)
+    for order in (("a", "b"), ("b", "a")):
+        result = es.audit(y, score, sensitive_features=group, group_order=order)
+        assert result.beyond == ()
+        assert result.beyond_alone == ()
+        assert "gap" not in [finding.kind for finding in result.findings]
+        assert all(abs(gap.value) < 0.08 for gap in result.gaps)
+        assert all(abs(curve.supremum) < 0.08 for curve in result.roc_gaps)
+        assert all(np.abs(curve.value).max() < 0.08 for curve in result.roc_gaps)
+        assert not any(c.lacking == "evenness" for c in result.certificate)
+        gap = result.headings["ROC gaps at a cut"][0]
+        assert "ties broken at random" in gap.words
+        assert gap.method == "Wilson, both shares, ties split"
+
+
+def test_the_words_say_what_a_cut_in_a_tie_selects():
+    y, group = np.tile([0, 1], 200), np.repeat(["a", "b"], 200)
+    result = es.audit(y, np.zeros(400), sensitive_features=group)
+    gap = result.headings["ROC gaps at a cut"][1]
+    assert gap.words == (
+        "the cut that selects 25.0% of the negatives of a selects 25.0% of those of b, ties broken "
+        "at random"
+    )
+    assert gap.warnings[0] == (
+        "tied scores: the cut itself selects 0.0% and 0.0%, and the interval is conservative"
+    )
+
+
+def test_exchanging_groups_never_favours_the_other():
+    rng = np.random.default_rng(2)
+    for shift in (-0.8, 0.8):
+        y, group = rng.integers(0, 2, 1500), rng.integers(0, 2, 1500)
+        score = np.clip(np.round(rng.normal(size=1500) + y + shift * group), -1, 3)
+        favoured = set()
+        for order in ((0, 1), (1, 0)):
+            result = es.audit(y, score, sensitive_features=group, group_order=order)
+            gaps = [gap for gap in result.beyond if gap.family == "roc"]
+            assert gaps
+            favoured |= {gap.second if gap.value > 0 else gap.first for gap in gaps}
+        assert favoured == {"1" if shift > 0 else "0"}
+
+
+# ---------------------------------------------------------------------- findings
+
+
+def test_groups_whose_names_contain_and_are_kept_apart():
+    y, score, group, _ = draw(17, n=400, n_groups=4, levels=None)
+    names = np.array(["a", "a and b", "b and c", "c"])[group]
+    result = es.audit(y, score, sensitive_features=names)
+    titles = [gap.title for gap in result.gaps]
+    assert len(set(titles)) < len(titles)  # "a, and b and c" reads like "a and b, and c"
+    assert len({gap.key for gap in result.gaps}) == len(result.gaps)
+    other = es.audit(y, -score, sensitive_features=names)
+    for found in result.compare(other, n_resamples=5).gaps:
+        assert found.difference.value == pytest.approx(found.one.value - found.other.value)
+
+
+def with_certificates(result, certificates):
+    blocks = {**result.blocks, Certificates.name: Certificates(tuple(certificates))}
+    return replace(result, blocks=blocks)
+
+
+def test_findings_of_equal_groups_and_narrow_certificates():
+    y, group = np.tile([0, 1], 200), np.repeat(["a", "b"], 200)
+    score = np.tile(np.repeat([0, 1], 2), 100)
+    result = es.audit(y, score, sensitive_features=group)
+    texts = [finding.text for finding in result.findings]
+    assert "Within each group, the AUC is the same: 0.500." in texts
+    by_class = [c for c in result.certificate if c.method == "dkw"]
+    for high, kind in ((0.22, "context"), (0.6, "even")):
+        certified = [
+            replace(c, certified=True, low=0.2, high=high, words="Certified.") for c in by_class
+        ]
+        found = findings_of(with_certificates(result, certified), {})[1]
+        assert found.kind == kind
+        assert f"width {high - 0.2:.3g}" in found.text
+        assert "DKW" in found.text
+    for lacking, kind in (("data", "unclear"), ("evenness", "context")):
+        refused = [replace(c, certified=False, lacking=lacking) for c in result.certificate]
+        told = [
+            f
+            for f in findings_of(with_certificates(result, refused), {})
+            if any(c.words in f.text for c in refused)
+        ]
+        assert {f.kind for f in told} == {kind}
+
+
+def test_what_cannot_be_told_is_what_the_intervals_hold():
+    y, score, group, _ = draw(16, n=150, levels=None, shift=0.0)
+    result = es.audit(y, score, sensitive_features=group)
+    unclear = result.with_verdict("unclear")
+    largest = max(max(-gap.low, gap.high) for gap in unclear)
+    [told] = [f.text for f in result.findings if "inconclusive" in f.text]
+    assert told.startswith(f"{len(unclear)} of {len(result.gaps)} gaps are inconclusive")
+    assert f"the data allow gaps of up to {largest:.3f}" in told
+
+
+def test_two_people_of_a_third_group_do_not_silence_an_audit():
+    rng = np.random.default_rng(0)
+    y, group = np.tile([0, 0, 1, 1], 500), np.tile(["men", "women"], 1000)
+    score = rng.normal(size=2000) + y - 1.0 * (group == "women")
+    alone = es.audit(y, score, sensitive_features=group)
+    more = es.audit(
+        [*y, 0, 1], [*score, 0.5, 0.5], sensitive_features=[*group, "others", "others"],
+    )  # fmt: skip
+    assert more.auc.low == pytest.approx(alone.auc.low, abs=0.002)
+    known = {gap.key: gap for gap in more.gaps}
+    for gap in alone.headings["AUC gaps"]:
+        other = known[gap.key]
+        assert other.low == pytest.approx(gap.low, abs=0.003), gap.title
+        assert other.high == pytest.approx(gap.high, abs=0.003), gap.title
+    assert {gap.key for gap in more.beyond} >= {
+        gap.key for gap in alone.beyond if gap.family == "auc"
+    }
+    for gap in more.gaps:
+        if gap.second == "others" and gap.name in ("intra_group", "inter_group"):
+            assert np.isnan(gap.low)
+            assert "worth less than two observations" in gap.warnings[0]
+    told = [c.words for c in more.certificate if c.on == "negatives"]
+    assert told[0].startswith("Not certified: the gaps seen are too large")  # men and women
+
+
+def test_a_score_the_wrong_way_round_and_groups_that_look_alike_are_pointed_out():
+    y, score, group, _ = draw(3, n=400, levels=None)
+    result = es.audit(y, -score, sensitive_features=np.array(["Men", "men "])[group])
+    assert result.warnings[0].startswith("The score ranks positives below negatives (AUC 0.")
+    assert "'Men' and 'men ' differ in spaces or capital letters only" in result.warnings[1]
+    assert es.audit(y, score, sensitive_features=group).warnings == ()
+
+
+def test_a_constant_score_ranks_nobody_and_that_comes_first():
+    result = es.audit([0, 1] * 50, np.zeros(100), sensitive_features=["a", "b", "b", "a"] * 25)
+    assert result.findings[0].text.startswith("All scores are equal: the score ranks nobody")
+    assert not any(finding.kind == "even" for finding in result.findings)
+
+
+def test_the_first_finding_says_who_is_worse_off():
+    y, group = [0, 0, 1, 1] * 100, ["men", "women"] * 200
+    noise = np.random.default_rng(0).normal(size=400)
+    score = noise + np.array(y) + np.where(np.array(group) == "women", -1.0, 0.0)
+    result = es.audit(y, score, sensitive_features=group)
+    first = result.findings[0]
+    assert first.kind == "gap"
+    assert first.text.startswith(
+        "Mistakes between the groups rank women too low more often than men: a positive of women "
+        "is ranked below a negative of men in "
+    )
+    rows = Rows(y, score.tolist(), group)
+    wrong = 1 - rows.auc((0, "men"), (1, "women"))
+    other = 1 - rows.auc((0, "women"), (1, "men"))
+    assert f"in {wrong:.1%} of pairs" in first.text
+    assert f"in {other:.1%}." in first.text
+    assert result.beyond[0] in result.gaps
+    assert abs(result.worst("inter_group").value) == pytest.approx(wrong - other)
+    with pytest.raises(ValueError, match="There is no gap 'nothing'"):
+        result.worst("nothing")
+
+
+@pytest.mark.parametrize(("selected_is", "favoured"), [("good", "men"), ("bad", "women")])
+def test_an_audit_that_knows_what_is_good_for_people_says_whom_a_gap_favours(selected_is, favoured):
+    """Women score lower: men are favoured if a high score is good for a person."""
+    y, group = np.tile([0, 0, 1, 1], 500), np.tile(["men", "women"], 1000)
+    score = np.random.default_rng(0).normal(size=2000) + y - 1.0 * (group == "women")
+    for order in (("men", "women"), ("women", "men")):
+        result = es.audit(
+            y,
+            score,
+            sensitive_features=group,
+            words=es.Words(selected_is=selected_is),
+            group_order=order,
+        )
+        told = [finding.text for finding in result.findings if finding.kind == "gap"]
+        about = f"Being selected is {selected_is} for a person here, so this favours {favoured}."
+        directed = [text for text in told if "favours" in text]
+        assert len(directed) >= 5
+        assert all(text.endswith(about) for text in directed)
+        remark = "bears the most" if selected_is == "bad" else "rule of thumb of hiring"
+        assert remark in result.thresholds.remark
+        assert es.AuditResult.from_dict(result.to_dict()).settings.words.selected_is == selected_is
+    silent = es.audit(y, score, sensitive_features=group)
+    assert not any("favours" in finding.text for finding in silent.findings)
+    with pytest.raises(ValueError, match=r"selected_is must be .* not 'nice'"):
+        es.Words(selected_is="nice")
+    with pytest.raises(TypeError, match="words must be a Words, not dict"):
+        es.audit(y, score, sensitive_features=group, words={"selected_is": "good"})
+
+
+def test_who_ranks_higher_follows_from_who_is_compared():
+    """By brute force: shift one group up and see which way each statistic goes."""
+    y, group = np.tile([0, 0, 1, 1], 100), np.tile(["a", "b"], 200)
+    score = np.random.default_rng(0).normal(size=400) + y
+    shifted = es.audit(y, score + 0.5 * (group == "a"), sensitive_features=group)
+    for notion in CATALOGUE.values():
+        if notion.name in ("intra_group", "pair_error"):
+            assert notion.ranks_higher == 0
+        else:
+            assert notion.ranks_higher == np.sign(shifted.worst(notion.name).value)
+
+
+def test_words_claim_no_direction_where_the_interval_holds_zero():
+    y, score, group, _ = draw(16, n=150, levels=None, shift=0.0)
+    for gap in es.audit(y, score, sensitive_features=group).headings["AUC gaps"]:
+        sure = gap.low > 0.0 or gap.high < 0.0
+        assert (": " in gap.words) == sure
+        assert "% of pairs; " in gap.words
+
+
+def test_a_small_even_sample_says_what_it_cannot_tell():
+    y, score, group, _ = draw(16, n=150, levels=None, shift=0.0)
+    kinds = [finding.kind for finding in es.audit(y, score, sensitive_features=group).findings]
+    assert "gap" not in kinds
+    assert "unclear" in kinds
+
+
+def test_people_are_kept_but_not_shown():
+    y, score, group, _ = draw(17, n=100, levels=None)
+    result = es.audit(y, score, sensitive_features=group)
+    assert not any(name.startswith("_") for name in result.to_dict())
+    assert replace(result, _rows=None).to_json() == result.to_json()
+
+
+def test_rates_that_nobody_asked_for_are_found_where_a_band_leaves_the_tolerance():
+    score, y, group = es.paper.laws.credit_law().sample(20_000, 0)
+    result = es.audit(y, score, sensitive_features=group, rates=(0.8,))
+    assert result.findings[0].kind == "gap"
+    told = [f for f in result.findings if "by cuts that select" in f.text]
+    # Above 0.72 group 0 is selected more often, below it group 1: the curves cross once.
+    assert [f.text[:47] for f in told] == [
+        "Positives of 1 are selected more often than tho",
+        "Positives of 0 are selected more often than tho",
+    ]
+    assert {f.kind for f in told} == {"gap"}
+    even = es.audit(y, np.random.default_rng(0).normal(size=len(y)), sensitive_features=group)
+    assert not [f for f in even.findings if f.kind == "gap"]

@@ -1,0 +1,503 @@
+"""Results: kept and read back unchanged, described by a schema, shown alike, compared in pairs."""
+
+import io
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from audit_schema import SCHEMA_FILE, audit_schema, schema_text
+from conftest import draw
+from reference import Rows
+from scipy.stats import t as student_t
+
+import evenscore as es
+from evenscore import GroupedScores
+from evenscore.auditing.audit import audit_scores
+from evenscore.auditing.findings import findings_of
+from evenscore.auditing.plain import from_plain, to_plain
+from evenscore.gaps import AucConstraint, EstimateSettings
+from evenscore.gaps.catalogue import CATALOGUE
+from evenscore.inference import Estimate
+from evenscore.inference.decisions import beyond_all, beyond_p_value, decide, verdict_alone
+from evenscore.inference.paired import Paired, PairedScores
+from evenscore.scores.reading import read_rows
+
+STORED = Path(__file__).parents[1] / "stored"
+HOSTILE = ("<script>alert(1)</script>", "[bold]{0}[/bold] é\"'&")
+
+
+@pytest.fixture(scope="module")
+def columns():
+    y, score, group, _ = draw(21, n=300, levels=None)
+    return y, score, np.array(HOSTILE, dtype=object)[group]
+
+
+@pytest.fixture(scope="module")
+def result(columns):
+    y, score, group = columns
+    return es.audit(y, score, sensitive_features=group, title="<b>title</b>")
+
+
+@pytest.fixture(scope="module")
+def awkward():
+    """One group has no positives, one a single negative: NaN and infinities everywhere."""
+    y, score, group, _ = draw(22, n=60, n_groups=3, levels=3)
+    keep = ~((y == 1) & (group == 2)) & ~((y == 0) & (group == 1) & (np.arange(len(y)) > 3))
+    return es.audit(y[keep], score[keep], sensitive_features=group[keep])
+
+
+# ---------------------------------------------------------------------- JSON
+
+
+def test_text_in_place_of_a_path(result):
+    with pytest.raises(ValueError, match="from_json takes the path of a file"):
+        es.AuditResult.from_json(result.to_json())
+
+
+def test_what_is_undefined_is_never_nan_to_a_reader(awkward):
+    for told in (repr(awkward), str(awkward), *map(str, awkward.gaps)):
+        assert not re.search(r"\bnan\b", told)
+    assert str(Estimate("gap", math.nan, math.nan, math.nan, 0.95, "t")) == (
+        "gap: no value, no interval"
+    )
+
+
+def test_round_trip(result, awkward, tmp_path):
+    for one in (result, awkward):
+        one.to_json(tmp_path / "audit.json")
+        read = es.AuditResult.from_json(tmp_path / "audit.json")
+        assert read.to_json() == one.to_json()
+        assert (tmp_path / "audit.json").read_text(encoding="utf-8") == one.to_json()
+        assert str(read) == str(one)
+        for a, b in zip(read.gaps, one.gaps, strict=True):
+            assert repr(a) == repr(b)
+        np.testing.assert_array_equal(read.auc_matrix.values, one.auc_matrix.values)
+        np.testing.assert_array_equal(read.explorer.fpr.low, one.explorer.fpr.low)
+    assert list(tmp_path.iterdir()) == [tmp_path / "audit.json"]
+
+
+def test_no_number_is_rounded(result):
+    data = json.loads(result.to_json())
+    blocks = data["blocks"]
+    assert blocks["ranking"]["auc"]["value"] == result.auc.value
+    assert [gap["low"] for gap in data["gaps"]] == [gap.low for gap in result.gaps]
+    curve = blocks["curves"]["roc_gaps"][0]
+    assert curve["simultaneous_high"] == result.roc_gaps[0].simultaneous_high.tolist()
+    assert blocks["cuts"]["thresholds"]["fpr"]["value"] == result.thresholds.fpr.value.tolist()
+    assert data["schema_version"] == "2.0"
+    assert data["settings"]["evenscore_version"] == es.__version__
+
+
+def test_the_schema_describes_it(result, awkward):
+    validator = jsonschema.Draft202012Validator(audit_schema())
+    validator.check_schema(audit_schema())
+    for one in (result, awkward):
+        validator.validate(json.loads(one.to_json()))
+    one_group = es.audit([0, 1, 0, 1], [1, 2, 2, 3], sensitive_features=list("aaaa"))
+    validator.validate(one_group.to_dict())
+    for spoil in (
+        lambda data: data.pop("gaps"),
+        lambda data: data.update(more=1),
+        lambda data: data.update(schema_version="1.0"),
+        lambda data: data["blocks"]["ranking"]["auc"].update(value="high"),
+        lambda data: data["sample"].update(n=1.5),
+        lambda data: data["findings"][0].update(kind="verdict"),
+    ):
+        data = result.to_dict()
+        spoil(data)
+        assert not validator.is_valid(data)
+
+
+def test_the_schema_file_is_the_schema():
+    assert SCHEMA_FILE.read_text(encoding="utf-8") == schema_text(), (
+        "write it anew: python tools/audit_schema.py"
+    )
+
+
+def test_numbers_that_json_does_not_know():
+    values = np.array([1.0, np.nan, np.inf, -np.inf])
+    plain = to_plain(values)
+    assert plain == [1.0, None, "Infinity", "-Infinity"]
+    np.testing.assert_array_equal(
+        from_plain(np.ndarray[tuple[int], np.dtype[np.float64]], plain), values
+    )
+    assert math.isnan(from_plain(float, None))
+    assert from_plain(float | None, None) is None
+    assert from_plain(float | None, "-Infinity") == -math.inf
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda data: data.pop("format"), "This is not an audit"),
+        (lambda data: data.update(schema_version="3.0"), "schema version 3.0"),
+        (lambda data: data.pop("gaps"), "audit lacks 'gaps'"),
+        (
+            lambda data: data["blocks"]["ranking"]["auc"].update(value="high"),
+            "audit.blocks.ranking.auc.value must be a number",
+        ),
+        (
+            lambda data: data["blocks"]["ranking"]["auc"].update(value=True),
+            "audit.blocks.ranking.auc.value must be a number",
+        ),
+        (lambda data: data["sample"].update(n=1.5), "audit.sample.n must be of type whole number"),
+        (lambda data: data.update(gaps="none"), "audit.gaps must be a list"),
+        (lambda data: data.update(sample=[]), "audit.sample must be an object"),
+        (lambda data: data.update(blocks=[]), "audit.blocks must be an object"),
+        (
+            lambda data: data["findings"][0].update(kind="x"),
+            r"audit.findings\[0\].kind must be one",
+        ),
+        (
+            lambda data: data["blocks"]["ranking"]["matrix"].update(values=[[1], [2, 3]]),
+            "rows of equal length",
+        ),
+        (
+            lambda data: data["blocks"]["ranking"]["matrix"].update(values=3),
+            "matrix.values must be a list",
+        ),
+        (
+            lambda data: data["blocks"]["ranking"]["matrix"].update(values=[["x"]]),
+            "values must be a number",
+        ),
+    ],
+)
+def test_a_spoiled_file_is_refused_in_a_sentence(result, spoil, message):
+    data = result.to_dict()
+    spoil(data)
+    with pytest.raises(ValueError, match=message):
+        es.AuditResult.from_dict(data)
+
+
+def test_what_is_no_json_is_refused(tmp_path):
+    path = tmp_path / "no.json"
+    for content in (b"{", b"\xff\xfe"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"no\.json is not a JSON file"):
+            es.AuditResult.from_json(path)
+    path.write_text("[]")
+    with pytest.raises(ValueError, match="This is not an audit"):
+        es.AuditResult.from_json(path)
+
+
+# ---------------------------------------------------------------------- shown
+
+
+def test_frames_hold_the_very_numbers(result):
+    frame = result.to_frame("pandas")
+    assert isinstance(frame, pd.DataFrame)
+    assert isinstance(result.to_frame("polars"), pl.DataFrame)
+    estimates = [result.auc, *result.auc_by_group, *result.gaps]
+    assert frame["value"].tolist() == [e.value for e in estimates]
+    assert result.to_frame("polars")["high"].to_list() == [e.high for e in estimates]
+    verdicts = frame["verdict"].tolist()[3:]
+    assert verdicts == [gap.verdict for gap in result.gaps]
+    with pytest.raises(ValueError, match="backend must be one of"):
+        result.to_frame("excel")
+
+
+def test_hostile_names_are_shown_as_text(result):
+    html = result._repr_html_()
+    assert "<script>" not in html
+    assert "<b>title</b>" not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+    assert f"{result.auc.value:.3f}" in html
+
+
+def test_the_terminal_shows_names_as_they_are(result):
+    from rich.console import Console
+
+    for width in (80, 200):
+        console = Console(file=io.StringIO(), width=width)
+        console.print(result)
+        told = console.file.getvalue()
+        assert max(map(len, told.splitlines())) <= width
+    assert HOSTILE[0] in told
+    assert "[bold]{0}[/bold]" in told
+    for gap in result.gaps:
+        assert f"{gap.value:+.3f}" in told
+        assert f"{gap.low:+.3f} to {gap.high:+.3f}" in told
+
+
+def test_awkward_results_are_shown(awkward):
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), width=120)
+    console.print(awkward)
+    assert "undefined" in console.file.getvalue()
+    assert "undefined" in awkward._repr_html_()
+    assert "AuditResult" in repr(awkward)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.06, 0.2, "beyond"),
+        (-0.2, -0.06, "beyond"),
+        (-0.05, 0.05, "within"),
+        (0.04, 0.06, "unclear"),
+        (-0.2, 0.2, "unclear"),
+        (math.nan, math.nan, "undefined"),
+    ],
+)
+def test_verdicts(low, high, expected):
+    assert verdict_alone(Estimate("gap", 0.0, low, high, 0.95, "t"), 0.05) == expected
+
+
+# ---------------------------------------------------------------------- two scores
+
+
+@pytest.fixture(scope="module")
+def other(columns):
+    y, score, group = columns
+    noise = np.random.default_rng(5).normal(size=len(y))
+    return es.audit(y, score + 0.5 * noise, sensitive_features=group, title="noisy")
+
+
+def test_compare_pairs_people(result, other):
+    found = result.compare(other)
+    assert found.auc.difference.value == pytest.approx(result.auc.value - other.auc.value)
+    assert [d.title for d in found.gaps] == [gap.title for gap in result.gaps]
+    for d in found.gaps:
+        assert d.difference.value == pytest.approx(d.one.value - d.other.value, abs=1e-12)
+        assert d.difference.low <= d.difference.value <= d.difference.high
+        if d.one.family == "auc":  # paired: narrower than if the two were independent
+            apart = math.hypot(d.one.standard_error, d.other.standard_error)
+            assert d.difference.standard_error < apart
+    back = other.compare(result)
+    assert back.auc.difference.value == pytest.approx(-found.auc.difference.value)
+    p_values = [d.difference.p_value for d in found.differences]
+    assert min(d.difference.adjusted_p_value for d in found.differences) == pytest.approx(
+        min(1.0, len(p_values) * min(p_values))
+    )
+
+
+def test_gaps_of_opposite_signs_and_equal_size_are_not_told_apart():
+    rng = np.random.default_rng(0)
+    changes = {"opposite": [], "reduced": [], "turned": []}
+    for _ in range(60):
+        y, group = rng.integers(0, 2, 800), np.repeat(["a", "b"], 400)
+        latent, side = rng.normal(size=800) + y, np.repeat([-1.0, 1.0], 400)
+        for name, (one, two) in {
+            "opposite": (0.4, -0.4),
+            "reduced": (0.05, 0.8),
+            "turned": (-0.1, 0.8),  # smaller, and of the other sign
+        }.items():
+            noise = 0.3 * rng.normal(size=(2, 800))
+            scores = latent + one * side + noise[0], latent + two * side + noise[1]
+            [gap] = AucConstraint.named("inter_group").paired(
+                PairedScores(read_rows(y, group), scores), EstimateSettings()
+            )
+            found = gap.magnitude
+            changes[name].append(-1 if found.high < 0 else int(found.low > 0))
+    assert np.mean(np.array(changes["opposite"]) == 0) > 0.88
+    assert np.mean(np.array(changes["reduced"]) == -1) > 0.95
+    assert np.mean(np.array(changes["turned"]) == -1) > 0.95
+
+
+def test_magnitudes_err_as_seldom_as_they_say():
+    # |x| = |y| in every case; x and y are correlated, as scores of the same people are.
+    rng = np.random.default_rng(1)
+    for x, y, error in ((0.0, 0.0, 1.0), (0.02, 0.02, 0.02), (2.0, -2.0, 1.0), (3.0, 3.0, 1.0)):
+        noise = rng.multivariate_normal([0, 0], [[1, 0.95], [0.95, 1]], 4000) * error
+        one, two = x + noise[:, 0], y + noise[:, 1]
+        told = 0
+        for d, t in zip((one - two).tolist(), (one + two).tolist(), strict=True):
+            estimates = [
+                Estimate("gap", v, v - 1.96 * s, v + 1.96 * s, 0.95, "z")
+                for v, s in ((d, error * 0.1**0.5), (t, error * 3.9**0.5))
+            ]
+            found = Paired(*estimates).magnitude
+            assert found.low <= found.value <= found.high
+            told += found.low > 0 or found.high < 0
+        assert told / 4000 < 0.06
+
+
+def test_words_of_gaps_of_opposite_signs(columns):
+    y, score, group = columns
+    side = np.where(group == group[0], 1.0, -1.0)
+    one, two = (es.audit(y, score + shift * side, sensitive_features=group) for shift in (3, -3))
+    found = one.compare(two, n_resamples=50)
+    [gap] = [d for d in found.gaps if d.one.name == "inter_group"]
+    assert gap.one.value * gap.other.value < 0
+    assert "of opposite signs, a difference in size of" in gap.words
+    assert gap.magnitude.value == pytest.approx(abs(gap.one.value) - abs(gap.other.value))
+    assert "magnitude_low" in found.to_frame("pandas").columns
+
+
+def gap_of(value, half=0.1):
+    return Estimate("gap", value, value - half, value + half, 0.95, "z", first=f"{value}")
+
+
+def test_one_gap_counts_by_its_interval_and_many_by_holm():
+    assert beyond_all([gap_of(0.151)], 0.05, 0.95, 1).tolist() == [True]
+    assert beyond_all([gap_of(0.149)], 0.05, 0.95, 1).tolist() == [False]
+    two = [gap_of(0.155), gap_of(-0.4), replace(gap_of(0.9), low=math.nan)]
+    assert beyond_all(two, 0.05, 0.95, 3).tolist() == [False, True, False]
+    assert beyond_p_value(replace(gap_of(0.2), low=0.2, high=0.2), 0.05) == 0.0
+    small = replace(gap_of(0.151), degrees_of_freedom=3.0)
+    assert beyond_p_value(small, 0.05) == pytest.approx(
+        2 * student_t.sf(3.1824 * 1.01, 3), rel=1e-3
+    )
+
+
+@pytest.mark.parametrize("gaps", [1, 12, 336])
+def test_few_audits_of_even_scores_find_a_gap(gaps):
+    # The worst case: all true gaps are at the tolerance.
+    rng, wrong = np.random.default_rng(2), 0
+    for _ in range(400):
+        values = 0.05 + rng.normal(size=gaps) * 0.05
+        found = [gap_of(v, 1.96 * 0.05) for v in values.tolist()]
+        wrong += bool(beyond_all(found, 0.05, 0.95, gaps).any())
+    assert wrong / 400 < 0.05
+
+
+def test_a_gap_beyond_on_its_own_only_is_unclear(result):
+    def decided(first):
+        gaps = [
+            replace(gap, value=0.0, low=-0.01, high=0.01, beyond_p_value=math.nan)
+            for gap in result.gaps
+        ]
+        gaps[0] = replace(gaps[0], degrees_of_freedom=math.inf, **first)
+        return replace(result, gaps=tuple(decide(gaps, 0.05, 0.95, result.n_gaps)))
+
+    found = decided(dict(value=0.151, low=0.051, high=0.251))
+    assert found.beyond == ()
+    assert found.beyond_alone == (found.gaps[0],)
+    assert found.gaps[0].verdict == "unclear"
+    told = [f for f in findings_of(found, {}) if "would be beyond on its own" in f.text]
+    assert [f.kind for f in told] == ["unclear"]
+    assert not any(f.kind == "gap" for f in findings_of(found, {}))
+    assert found.n_gaps == len(found.gaps)
+    sure = decided(dict(value=0.151, low=0.12, high=0.18))
+    assert [gap.key for gap in sure.beyond] == [sure.gaps[0].key]
+
+
+def test_a_stored_audit_keeps_its_verdicts_when_the_catalogue_grows(result, monkeypatch):
+    """They are part of the file, and so is the number of gaps they were corrected for."""
+    data = json.loads(result.to_json())
+    notion = replace(CATALOGUE["bnsp"], name="another")
+    monkeypatch.setitem(CATALOGUE, "another", notion)
+    read = es.AuditResult.from_dict(data)
+    assert read.n_gaps == result.n_gaps
+    assert [gap.verdict for gap in read.gaps] == [gap.verdict for gap in result.gaps]
+    assert len(es.audit([0, 1] * 40, range(80), sensitive_features=list("aabb") * 20).gaps) == 13
+
+
+def test_blocks_and_fields_that_a_reader_does_not_know_are_skipped(result):
+    data = json.loads(result.to_json())
+    data["schema_version"] = "2.7"
+    data["blocks"]["of tomorrow"] = {"numbers": [1, 2]}
+    data["gaps"][0]["of tomorrow"] = 1
+    del data["gaps"][0]["second_value"]  # a field with a default, as an older file lacks it
+    read = es.AuditResult.from_dict(data)
+    assert set(read.blocks) == set(result.blocks)
+    assert read.gaps[0].key == result.gaps[0].key
+    del data["blocks"]["curves"]
+    with pytest.raises(ValueError, match="This audit has no block 'curves'"):
+        es.AuditResult.from_dict(data).roc_gaps  # noqa: B018
+
+
+@pytest.mark.parametrize("path", sorted(STORED.glob("audit-*.json")), ids=lambda path: path.stem)
+def test_every_version_ever_written_is_read(path):
+    read = es.AuditResult.from_json(path)
+    assert all(gap.verdict is not None for gap in read.gaps)
+    assert read.n_gaps >= len(read.gaps) > 0
+    assert read.auc.low < read.auc.value < read.auc.high
+    assert es.AuditResult.from_dict(read.to_dict()).to_json() == read.to_json()
+    jsonschema.Draft202012Validator(audit_schema()).validate(json.loads(read.to_json()))
+    assert len(read._repr_html_()) > 1000
+
+
+def test_compare_with_itself_is_zero(result):
+    found = result.compare(result)
+    assert all(d.difference.value == d.difference.low == d.difference.high == 0 for d in found.gaps)
+    assert {d.change for d in found.differences} == {"not told apart"}
+
+
+def test_a_comparison_is_shown_and_kept(result, other):
+    from rich.console import Console
+
+    found = result.compare(other)
+    assert found.to_dict() == result.compare(other).to_dict()
+    json.dumps(found.to_dict(), allow_nan=False)
+    frame = found.to_frame("pandas")
+    assert frame["difference_low"].tolist() == [d.difference.low for d in found.differences]
+    told = f"{result.auc.value:.3f} with “<b>title</b>” against {other.auc.value:.3f} with “noisy”"
+    assert told in str(found)
+    console = Console(file=io.StringIO(), width=160)
+    console.print(found)
+    assert "noisy" in console.file.getvalue()
+    assert "ComparisonResult" in repr(found)
+
+
+def test_comparisons_that_cannot_be_made(result, other, columns):
+    y, score, group = columns
+    read = es.AuditResult.from_dict(result.to_dict())
+    with pytest.raises(ValueError, match="This audit does not have its rows"):
+        read.compare(other)
+    with pytest.raises(ValueError, match="The other audit does not have its rows"):
+        result.compare(audit_scores(GroupedScores.from_arrays(y, score, sensitive_features=group)))
+    rows = other._rows
+    for change, message in (
+        (dict(positive=rows.positive[:-1]), "rows"),
+        (dict(positive=~rows.positive), "the label at row 0 is not the same"),
+        (dict(codes=1 - rows.codes), "the group at row 0 is not the same"),
+        (dict(groups=("x", "y")), "the groups are not the same"),
+        (dict(weight=np.full(len(y), 2.0)), "the weight at row 0 is not the same"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            result.compare(replace(other, _rows=replace(rows, **change)))
+    with pytest.raises(ValueError, match="different constraints or rates"):
+        result.compare(es.audit(y, score, sensitive_features=group, rates=(0.5,)))
+    with pytest.raises(TypeError, match="another AuditResult"):
+        result.compare(3)
+
+
+def test_columns_changed_after_an_audit_do_not_change_its_comparison():
+    y, score, group, _ = draw(24, n=300, levels=None)
+    one = es.audit(y, score, sensitive_features=group, constraints="inter_group")
+    score -= 0.8 * group
+    two = es.audit(y, score, sensitive_features=group, constraints="inter_group")
+    [gap] = one.compare(two).gaps
+    assert gap.difference.value == pytest.approx(one.gaps[0].value - two.gaps[0].value)
+    assert abs(gap.difference.value) > 0.1
+
+
+def test_comparisons_of_one_group_or_an_empty_cell(awkward):
+    alone = es.audit([0, 1, 0, 1], [1, 2, 2, 3], sensitive_features=list("aaaa"))
+    with pytest.raises(ValueError, match="takes 2 to 10 groups, and there are 1"):
+        alone.compare(alone)
+    with pytest.raises(ValueError, match="no positives of 2"):
+        awkward.compare(awkward)
+
+
+def test_compare_with_weights_equals_repeated_people():
+    y, score, group, weight = draw(23, n=60, levels=None, weights="integer")
+    other = score[::-1].copy()
+    times = weight.astype(int)
+    rows = Rows(y, score.tolist(), group, weight)
+    one, two = (
+        es.audit(y, s, sensitive_features=group, sample_weight=weight) for s in (score, other)
+    )
+    many = [
+        es.audit(
+            np.repeat(y, times), np.repeat(s, times), sensitive_features=np.repeat(group, times)
+        )
+        for s in (score, other)
+    ]
+    weighted, repeated = one.compare(two), many[0].compare(many[1])
+    for a, b in zip(weighted.differences, repeated.differences, strict=True):
+        assert a.difference.value == pytest.approx(b.difference.value, abs=1e-12)
+    naive = rows.gap("inter_group", 0, 1, 0) - Rows(y, other.tolist(), group, weight).gap(
+        "inter_group", 0, 1, 0
+    )
+    [found] = [d for d in weighted.gaps if d.difference.name == "inter_group"]
+    assert found.difference.value == pytest.approx(naive, abs=1e-12)

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from evenscore.files.opening import open_table
+from evenscore.files.scored import read_scores
+
+
+def test_delimiters_are_found_by_the_columns_wanted(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b;c,d;e\n1,5;2,5;x\n")
+    with open_table(path, wanted=["c,d"]) as table:
+        assert table.names == ("a,b", "c,d", "e")
+        assert table.query("SELECT * FROM rows").fetchall() == [("1,5", "2,5", "x")]
+    with open_table(path) as table:
+        assert table.delimiter == ","
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends_and_names_with_spaces_around(tmp_path, end):
+    path = tmp_path / "t.csv"
+    path.write_bytes(end.join([" a , b", "1,2", "3,4", ""]).encode())
+    with open_table(path) as table:
+        assert table.names == ("a", "b")
+        assert table.query("SELECT * FROM rows").fetchall() == [("1", "2"), ("3", "4")]
+
+
+def test_rows_come_in_the_order_of_the_file_whatever_the_threads(tmp_path):
+    n = 300_000
+    path = tmp_path / "t.csv"
+    path.write_text("k,pad\n" + "".join(f"{k},{'x' * (k % 50)}\n" for k in range(n)))
+    with open_table(path) as table:
+        table.hold(["c0"])
+        found = table.arrays("SELECT CAST(c0 AS DOUBLE) AS k FROM rows")["k"]
+        assert table.first_row("c0 = '250000'") == 250_001
+    np.testing.assert_array_equal(found, np.arange(n))
+
+
+def test_columns_that_differ_by_case_in_parquet(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pa.table({"Score": [1.0], "other": [2.0]}), path)
+    with open_table(path) as table:
+        assert table.column("Score") == "c0"
+        with pytest.raises(ValueError, match=r"has no column 'score' \(did you mean 'Score'\?\)"):
+            table.column("score")
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "told"),
+    [
+        ("score", [[1.0], [2.0]], r"^Column 'score' of t.parquet holds values of type DOUBLE\[\]"),
+        ("score", [2**53 + 1, 3], r"^Column 'score' of t.parquet is '9007199254740993' at row 1: "),
+        ("score", [1.0, None], r"^Column 'score' of t.parquet is missing at row 2; "),
+        ("score", [1.0, float("nan")], r"^Column 'score' of t.parquet is missing at row 2; "),
+        ("label", [[0], [1]], r"^Column 'label' of t.parquet holds nested values"),
+        ("group", ["a", None], r"^Column 'group' of t.parquet is missing at row 2; "),
+        ("group", [1.0, float("nan")], r"^Column 'group' of t.parquet is missing at row 2; "),
+    ],
+)
+def test_parquet_cells_that_do_not_fit(tmp_path, column, values, told):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    columns = {"label": [0, 1], "score": [0.5, 0.7], "group": ["a", "b"], column: values}
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pa.table(columns), path)
+    with pytest.raises(ValueError, match=told):
+        read_scores(path, label="label", score="score", groups=["group"])

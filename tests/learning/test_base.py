@@ -1,0 +1,219 @@
+"""What all scorers share, seen through the smallest one: a score given as the only feature."""
+
+import numpy as np
+import pytest
+
+from evenscore import RocConstraint
+from evenscore.learning import FairScorer, History, TrainingSet
+from evenscore.learning.objective import Strict
+
+
+class Given(FairScorer):
+    """Scores with the first feature and learns nothing."""
+
+    def __init__(self, constraints=(), tolerance=None, strength=None, validation_fraction=0.0,
+                 random_state=None):  # fmt: skip
+        self.constraints = constraints
+        self.tolerance = tolerance
+        self.strength = strength
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def learn(self, train, held_out, task):
+        self.train_, self.held_out_, self.task_ = train, held_out, task
+        return History()
+
+    def raw_score(self, X):
+        return X[:, 0]
+
+
+def rows(n=400, n_groups=2, seed=0, shift=0.0):
+    rng = np.random.default_rng(seed)
+    y, group = rng.integers(0, 2, n), rng.integers(0, n_groups, n)
+    return (rng.normal(size=n) + y + shift * group)[:, None], y, group
+
+
+# ---------------------------------------------------------------------- threshold
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_zero_is_where_the_share_of_positives_is_kept(weighted):
+    X, y, _ = rows()
+    weight = np.random.default_rng(1).gamma(1.0, size=len(y)) if weighted else None
+    scorer = Given().fit(X, y, sample_weight=weight)
+    chosen = scorer.predict(X) == 1
+    weight = np.ones(len(y)) if weight is None else weight
+    share = weight[chosen].sum() / weight.sum()
+    assert share == pytest.approx(weight[y == 1].sum() / weight.sum(), abs=weight.max() / 400)
+    assert np.all(scorer.decision_function(X) != 0.0)  # the cut lies between two scores
+
+
+def test_predict_is_the_sign_of_the_score_in_the_labels_given():
+    X, y, _ = rows()
+    labels = np.array(["good", "poor"])[y]
+    scorer = Given().fit(X, labels)
+    assert scorer.classes_.tolist() == ["good", "poor"]
+    expected = np.where(scorer.decision_function(X) > 0.0, "poor", "good")
+    np.testing.assert_array_equal(scorer.predict(X), expected)
+    assert scorer.score(X, labels) > 0.6
+
+
+def test_a_constant_score():
+    X, y, group = rows()
+    scorer = Given("inter_group").fit(0 * X + 3.0, y, sensitive_features=group)
+    np.testing.assert_allclose(scorer.decision_function(0 * X + 3.0), 0.0)
+    assert scorer.gaps_["train"][0].value == 0.0
+
+
+# ---------------------------------------------------------------------- rows held out
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
+def test_the_same_share_of_every_cell_is_held_out(share):
+    X, y, group = rows(n_groups=3)
+    scorer = Given("bnsp", tolerance=0.5, validation_fraction=share, random_state=0)
+    scorer.fit(X, y, sensitive_features=group)
+    train, held = scorer.train_, scorer.held_out_
+    assert len(train) + len(held) == 400
+    np.testing.assert_array_equal(np.sort(np.r_[train.X, held.X], axis=0), np.sort(X, axis=0))
+    for label in (0, 1):
+        for g in range(3):
+            size = np.sum((y == label) & (group == g))
+            kept = np.sum((held.positive == label) & (held.codes == g))
+            assert abs(kept - share * size) <= 0.5
+    assert len(scorer.gaps_["validation"]) == len(scorer.gaps_["train"]) == 3
+    for gap in scorer.gaps_["validation"]:
+        assert gap.low < gap.value < gap.high
+
+
+def test_the_rows_held_out_depend_on_random_state_only():
+    X, y, _ = rows()
+
+    def held(state):
+        return Given(validation_fraction=0.3, random_state=state).fit(X, y).held_out_.X
+
+    np.testing.assert_array_equal(held(3), held(3))
+    assert not np.array_equal(held(3), held(4))
+    legacy = [held(np.random.RandomState(5)) for _ in range(2)]
+    np.testing.assert_array_equal(*legacy)
+    assert held(np.random.default_rng(0)).shape == held(3).shape
+
+
+def test_tiny_cells_keep_a_row_to_learn_from():
+    y, group = np.array([0, 1, 0, 1, 0, 1] + [0] * 20), np.array([0, 0, 1, 1, 1, 1] + [0] * 20)
+    X = np.arange(26.0)[:, None]
+    scorer = Given("inter_group", tolerance=0.99, validation_fraction=0.9, random_state=0)
+    scorer.fit(X, y, sensitive_features=group)
+    train = scorer.train_
+    assert {(bool(p), int(c)) for p, c in zip(train.positive, train.codes, strict=True)} == {
+        (False, 0), (False, 1), (True, 0), (True, 1),
+    }  # fmt: skip
+    [gap] = scorer.gaps_["validation"]  # the only positive of group 0 was kept to learn from
+    assert np.isnan(gap.value)
+    assert "no positives of 0" in gap.warnings[0]
+
+
+# ---------------------------------------------------------------------- what is reported
+
+
+def test_gaps_are_reported_under_the_groups_own_names():
+    X, y, group = rows()
+    names = np.array(["<script>", "日本"], dtype=object)[group]
+    scorer = Given(["inter_group", RocConstraint(rates=(0.25,))], tolerance=0.9)
+    scorer.fit(X, y, sensitive_features=names)
+    assert scorer.groups_ == ("<script>", "日本")
+    assert scorer.gap_names_ == [
+        "inter_group, <script> and 日本",
+        "roc_gap(negatives) at 0.25, <script> and 日本",
+        "roc_gap(positives) at 0.25, <script> and 日本",
+    ]
+    assert [(gap.first, gap.second) for gap in scorer.gaps_["train"]] == [("<script>", "日本")] * 3
+    assert scorer.converged_
+
+
+def test_groups_whose_names_read_alike_stay_apart():
+    X, y, group = rows(shift=1.0)
+    names = np.array([1, "1"], dtype=object)[group]
+    scorer = Given("inter_group", tolerance=0.99).fit(X, y, sensitive_features=names)
+    assert len(scorer.groups_) == 2
+    assert abs(scorer.gaps_["train"][0].value) > 0.1
+
+
+def test_a_gap_left_is_named():
+    X, y, group = rows(n_groups=3, shift=0.5)
+    scorer = Given(["intra_group", "zero_aeg"], tolerance=0.05)
+    with pytest.warns(UserWarning, match=r"Given did not reach zero_aeg, 0 and 2: the gap is -0\."):
+        scorer.fit(X, y, sensitive_features=group)
+    assert not scorer.converged_
+
+
+def test_a_tolerance_of_the_constraint_goes_first():
+    X, y, group = rows(n_groups=2, shift=0.5)
+    loose = RocConstraint(on="negatives", rates=(0.5,), tolerance=0.9)
+    assert Given(loose, tolerance=0.0).fit(X, y, sensitive_features=group).converged_
+    tight = RocConstraint(on="negatives", rates=(0.5,), tolerance=0.0)
+    with pytest.warns(UserWarning, match="beyond the tolerance of 0"):
+        Given(tight, tolerance=0.9).fit(X, y, sensitive_features=group)
+
+
+def test_intervals_are_those_of_an_audit():
+    from evenscore import metrics
+
+    X, y, group = rows()
+    constraints = [RocConstraint(rates=(0.25,)), "pair_error"]
+    weight = np.random.default_rng(0).gamma(3.0, size=len(y))
+    scorer = Given(constraints, tolerance=0.9)
+    scorer.fit(X, y, sensitive_features=group, sample_weight=weight)
+    expected = metrics.gap_estimates(
+        y, X[:, 0], sensitive_features=group, constraints=constraints, sample_weight=weight
+    )
+    for one, two in zip(scorer.gaps_["train"], expected, strict=True):
+        assert (one.value, one.low, one.high) == pytest.approx((two.value, two.low, two.high))
+
+
+def test_history_keeps_copies():
+    history = History()
+    gaps, multipliers = np.array([0.1]), np.array([1.0])
+    history.add(0.5, Strict(0.8, gaps), multipliers)
+    gaps[0] = multipliers[0] = 9.0
+    assert len(history) == 1
+    assert history.gaps[0].tolist() == [0.1]
+    assert history.multipliers[0].tolist() == [1.0]
+
+
+# ---------------------------------------------------------------------- rows
+
+
+def table(n=3000, weighted=False, seed=0):
+    rng = np.random.default_rng(seed)
+    positive, codes = rng.random(n) < 0.1, (rng.random(n) < 0.05).astype(np.intp)
+    weight = rng.gamma(2.0, size=n) if weighted else None
+    return TrainingSet(np.arange(n)[:, None], positive, codes, ("a", "b"), weight)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_thinned_rows_stand_for_all(weighted):
+    data = table(weighted=weighted)
+    index, part = data.thinned(600)
+    assert len(part) == len(index) < 1200
+    assert len(set(index.tolist())) == len(index)
+    np.testing.assert_array_equal(part.X, data.X[index])
+    weight = np.ones(len(data)) if data.weight is None else data.weight
+    for label in (False, True):
+        for code in (0, 1):
+            all_, some = ((d.positive == label) & (d.codes == code) for d in (data, part))
+            assert part.weight[some].sum() == pytest.approx(weight[all_].sum())
+            assert some.sum() >= min(all_.sum(), 200)
+
+
+def test_shares_add_up_to_one():
+    for weighted in (False, True):
+        assert table(weighted=weighted).share.sum() == pytest.approx(1.0)
+
+
+def test_observations_are_rows_or_what_weights_add_up_to():
+    data = table(10)
+    assert data.n_observations == 10
+    for weight, expected in ((2.0, 20), (0.5, 10), (1.0, 10)):
+        some = TrainingSet(data.X, data.positive, data.codes, data.groups, np.full(10, weight))
+        assert some.n_observations == expected

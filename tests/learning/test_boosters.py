@@ -1,0 +1,146 @@
+"""Another library than LightGBM: stumps on single features, in this file alone."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+
+from evenscore import BoostedScorer
+from evenscore.learning import Booster
+from evenscore.learning.boosters import BOOSTERS, LightGBMBooster, booster_class
+
+
+class Stumps(Booster):
+    """One split a round: the best, by the gain, among a dozen quantiles of every feature."""
+
+    def __init__(self, trees, X=None, scores=None, settings=None):
+        self.trees, self.X, self.scores, self.settings = trees, X, scores, settings
+
+    @classmethod
+    def begin(cls, X, offset, settings):
+        return cls([], X, offset.copy(), settings)
+
+    def grow(self, slopes):
+        gradient, curvature = slopes(self.scores.copy())
+        best = None
+        for k in range(self.X.shape[1]):
+            for cut in np.unique(np.quantile(self.X[:, k], np.linspace(0.08, 0.92, 12))):
+                left = self.X[:, k] <= cut
+                values, gain = [], 0.0
+                for side in (left, ~left):
+                    total, weight = gradient[side].sum(), curvature[side].sum() + self.settings.l2
+                    values.append(-self.settings.learning_rate * total / weight)
+                    gain += total**2 / weight
+                if best is None or gain > best[0]:
+                    best = gain, [k, float(cut), *map(float, values)]
+        self.trees.append(best[1])
+        self.scores += self.predict(self.X, first=len(self.trees) - 1)
+        return True
+
+    @property
+    def n_trees(self):
+        return len(self.trees)
+
+    def training_scores(self):
+        return self.scores
+
+    def predict(self, X, *, first=0, last=None, threads=1):
+        total = np.zeros(len(X))
+        for k, cut, low, high in self.trees[first:last]:
+            total += np.where(X[:, k] <= cut, low, high)
+        return total
+
+    def to_text(self, n_trees):
+        return json.dumps(self.trees[:n_trees])
+
+    @classmethod
+    def from_text(cls, text):
+        return cls(json.loads(text))
+
+
+def rows(n=2000, seed=0):
+    rng = np.random.default_rng(seed)
+    y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    X = rng.normal(size=(n, 3))
+    X[:, 0] += 1.2 * y + 0.8 * group
+    X[:, 1] += 0.8 * y
+    return X, y, group
+
+
+def stumps(constraints=(), **options):
+    defaults = dict(n_estimators=200, learning_rate=1.0, random_state=0, booster=Stumps)
+    return BoostedScorer(constraints, **{**defaults, **options})
+
+
+def worst(scorer):
+    return max(abs(gap.value) for gap in scorer.gaps_["train"])
+
+
+@pytest.mark.parametrize("linear_start", [True, False])
+def test_a_fair_score_by_another_library(linear_start):
+    X, y, group = rows()
+    free = stumps("bnsp", tolerance=0.9, linear_start=linear_start)
+    fair = stumps("bnsp", linear_start=linear_start)
+    for scorer in (free, fair):
+        scorer.fit(X, y, sensitive_features=group)
+    assert worst(free) > 0.1
+    assert fair.converged_
+    assert worst(fair) <= 0.021
+    fresh, labels, _ = rows(seed=1)
+    scores = [scorer.decision_function(fresh) for scorer in (free, fair)]
+    assert roc_auc_score(labels, scores[1]) > roc_auc_score(labels, scores[0]) - 0.06
+    assert fair.n_iter_ == len(json.loads(fair.model_)) <= 200
+
+
+def test_rows_held_out_folds_and_copies_work_with_it():
+    X, y, group = rows(800)
+    scorer = stumps("bnsp", validation_fraction=0.3, cross_fit=2, n_estimators=40, tolerance=0.5)
+    scorer.fit(X, y, sensitive_features=group)
+    assert set(scorer.gaps_) == {"train", "validation", "cross_fit"}
+    again = clone(scorer).fit(X, y, sensitive_features=group)
+    assert again.booster is Stumps
+    np.testing.assert_array_equal(again.decision_function(X), scorer.decision_function(X))
+
+
+def test_a_name_for_it(monkeypatch):
+    X, y, _ = rows(300)
+    monkeypatch.setitem(BOOSTERS, "stumps", Stumps)
+    named, given = stumps(booster="stumps").fit(X, y), stumps().fit(X, y)
+    assert named.model_ == given.model_
+
+
+def test_what_it_does_not_take_is_refused():
+    X, y, _ = rows(100)
+    missing = X.copy()
+    missing[0, 0] = np.nan
+    for features in (missing, sparse.csr_array(X)):
+        with pytest.raises((ValueError, TypeError), match=r"NaN|[Ss]parse"):
+            stumps().fit(features, y)
+    for name, value in {"categorical_features": [0], "monotone_constraints": [1, 0, 0]}.items():
+        with pytest.raises(ValueError, match=f"Stumps does not take {name}: leave them out"):
+            stumps(**{name: value}).fit(X, y)
+
+
+@pytest.mark.parametrize("bad", ["xgboost", None, int, Stumps([])])
+def test_what_is_no_booster_is_refused(bad):
+    X, y, _ = rows(100)
+    with pytest.raises(ValueError, match="booster must be one of 'lightgbm' or a subclass of"):
+        stumps(booster=bad).fit(X, y)
+
+
+def test_the_class_of_lightgbm_is_its_name():
+    X, y, _ = rows(300)
+    assert booster_class("lightgbm") is LightGBMBooster
+    by_class, by_name = stumps(booster=LightGBMBooster).fit(X, y), stumps(booster="lightgbm")
+    assert by_class.model_ == by_name.fit(X, y).model_
+
+
+def test_scores_of_the_first_trees_add_up():
+    X, y, _ = rows(400)
+    scorer = stumps(booster="lightgbm", linear_start=False, n_estimators=20).fit(X, y)
+    booster = LightGBMBooster.from_text(scorer.model_)
+    parts = booster.predict(X, last=5), booster.predict(X, first=5)
+    np.testing.assert_allclose(sum(parts), booster.predict(X), atol=1e-12)

@@ -1,0 +1,276 @@
+"""Training to a target: gaps on rows not trained on, verdicts, and their reasons."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from evenscore import BoostedScorer, LinearScorer, NeuralScorer, RocConstraint, metrics
+from evenscore.inference.estimate import Estimate
+from evenscore.learning.diagnosis import judge, worst
+from evenscore.learning.training_set import TrainingSet
+
+
+def estimate(value, half=0.01):
+    return Estimate("gap", value, value - half, value + half, 0.95, "normal")
+
+
+def verdict(training, new=None, expected=None, size=1000.0, **options):
+    return judge(
+        "gap",
+        0.02,
+        training,
+        new,
+        training.value if expected is None else expected,
+        ("positives of b", size),
+        **options,
+    )
+
+
+def rows(n=1200, seed=0, noise=0):
+    rng = np.random.default_rng(seed)
+    y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    X = rng.normal(size=(n, 3 + noise))
+    X[:, 0] += 1.2 * y + 0.8 * group
+    X[:, 1] += 0.7 * y
+    return X, y, group
+
+
+# ---------------------------------------------------------------------- the words
+
+
+@pytest.mark.parametrize(
+    ("training", "new", "options", "state", "reason"),
+    [
+        (estimate(0.01), None, {}, "reached in training", ""),
+        (estimate(0.01), estimate(0.005), {}, "reached", ""),
+        (estimate(0.01), estimate(-0.015), {}, "cannot tell", "1000 positives of b are too few"),
+        (estimate(0.01), estimate(0.015), {}, "cannot tell", "about 4,000 might do"),
+        (estimate(0.01), estimate(0.025), {}, "cannot tell", "about 4,000 would settle it"),
+        (estimate(0.01), estimate(0.04), {}, "not reached", "fits its training rows too closely"),
+        (estimate(0.01), estimate(-0.04), {}, "not reached", "fits its training rows too closely"),
+        (estimate(0.05), None, {}, "not reached", "still closing"),
+        (estimate(0.05), None, {"alone": False}, "not reached", "still closing"),
+        (estimate(0.05), None, {"alone": True}, "not reached", "conflicts with the other gaps"),
+        (estimate(0.05), None, {"size": 40.0}, "not reached", "only 40 positives of b"),
+        (estimate(0.15), None, {"size": 40.0}, "not reached", "still closing"),
+        (estimate(0.05), estimate(0.0), {}, "not reached", "still closing"),
+        (estimate(0.0), estimate(0.03), {"expected": 0.06}, "not reached", "than training could"),
+        (estimate(-0.1), estimate(0.12, 0.05), {"expected": 0.01}, "not reached", "too closely"),
+        (estimate(0.0), estimate(0.0, np.nan), {}, "cannot tell", "too few for an interval"),
+        (estimate(np.nan), estimate(0.0), {}, "cannot tell", "too few"),
+    ],
+)
+def test_states_and_reasons(training, new, options, state, reason):
+    found = verdict(training, new, **options)
+    assert found.state == state
+    assert (found.reason == "") == state.startswith("reached")
+    assert re.search(reason, found.reason)
+    assert str(found).startswith(f"gap: {state}, {training.value:+.3f} in training")
+    assert str(found).endswith(".")
+
+
+def test_no_number_of_rows_proves_a_gap_of_zero():
+    found = judge("gap", 0.0, estimate(0.0), estimate(0.001), 0.0, ("positives of b", 300.0))
+    assert found.state == "cannot tell"
+    assert "exactly zero" in found.reason
+
+
+def test_the_gap_that_decided_is_the_one_told():
+    found = verdict(estimate(-0.1), estimate(0.12, 0.05), expected=0.01)
+    assert found.value == 0.12
+    assert found.where == "on rows not trained on"
+    found = verdict(estimate(0.01), estimate(0.005, 0.005), expected=0.03)
+    assert found.beyond == pytest.approx(0.01)
+    assert found.where == "expected on new rows"
+    assert repr(found) == f"<GapOutcome {found}>"
+
+
+def test_an_interval_within_the_tolerance_is_what_reaches():
+    for value in np.linspace(-0.06, 0.06, 25):
+        for half in (0.001, 0.01, 0.05):
+            state = verdict(estimate(0.0), estimate(value, half)).state
+            inside = abs(value) + half <= 0.02
+            outside = abs(value) - half > 0.02
+            assert state == ("reached" if inside else "not reached" if outside else "cannot tell")
+
+
+def test_the_worst_is_the_one_furthest_beyond():
+    some = [verdict(estimate(0.01)), verdict(estimate(0.05)), verdict(estimate(-0.09))]
+    assert worst(some) is some[2]
+    assert worst(some[:1]) is None
+
+
+# ---------------------------------------------------------------------- folds
+
+
+def test_folds_share_out_every_cell():
+    rng = np.random.default_rng(0)
+    cell = rng.permutation(np.repeat([0, 1, 2, 3], [7, 100, 23, 4]))
+    codes, positive = cell % 2, cell >= 2
+    data = TrainingSet(np.zeros((134, 1)), positive, codes, (0, 1), None)
+    fold = data.folds(4, rng)
+    counts = np.array([np.bincount(fold[cell == c], minlength=4) for c in range(4)])
+    assert np.all(np.ptp(counts, axis=1) <= 1)
+
+
+@pytest.mark.parametrize("make", [LinearScorer, BoostedScorer])
+def test_cross_fitted_gaps_are_those_of_rows_not_trained_on(make):
+    X, y, group = rows(3000, noise=10)
+    scorer = make("inter_group", cross_fit=4, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        scorer.fit(X, y, sensitive_features=group)
+    (new,) = scorer.gaps_["cross_fit"]
+    assert new.low < new.value < new.high
+    fresh, labels, groups = rows(20_000, seed=1, noise=10)
+    truth = metrics.auc_gap(
+        labels,
+        scorer.decision_function(fresh),
+        sensitive_features=groups,
+        constraint="inter_group",
+    )
+    assert new.low - 0.02 < truth < new.high + 0.02
+    again = clone(scorer)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        again.fit(X, y, sensitive_features=group)
+    np.testing.assert_array_equal(again.decision_function(X), scorer.decision_function(X))
+    assert repr(again.gaps_["cross_fit"]) == repr(scorer.gaps_["cross_fit"])  # NaN is not NaN
+
+
+def memorised(n=3000, seed=0):
+    """The small group is ranked worse on new rows; many noise features hide it in training."""
+    rng = np.random.default_rng(seed)
+    y, group = rng.integers(0, 2, n), (rng.random(n) < 0.1).astype(int)
+    X = rng.normal(size=(n, 40))
+    X[:, 0] += np.where(group == 1, 0.3, 1.8) * y
+    X[:, 1] = group
+    return X, y, group
+
+
+def test_what_returns_on_new_rows_is_allowed_for():
+    X, y, group = memorised()
+    fresh, labels, groups = memorised(20_000, seed=1)
+    found = {}
+    for folds in (0, 4):
+        scorer = BoostedScorer(
+            "intra_group",
+            cross_fit=folds,
+            reg_lambda=0.1,
+            num_leaves=31,
+            min_child_samples=5,
+            n_jobs=1,
+            random_state=0,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            scorer.fit(X, y, sensitive_features=group)
+        scores = scorer.decision_function(fresh)
+        found[folds] = abs(
+            metrics.auc_gap(labels, scores, sensitive_features=groups, constraint="intra_group")
+        )
+    assert found[0] > 0.1  # reached in training, not on new rows
+    assert found[4] < found[0] - 0.03
+
+
+def test_a_gap_closed_in_training_only_is_told():
+    X, y, group = memorised()
+    scorer = BoostedScorer("intra_group", cross_fit=3, n_estimators=60, n_jobs=1, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="did not reach intra_group, 0 and 1: the gap is"):
+        scorer.fit(X, y, sensitive_features=group)
+    (found,) = scorer.verdicts_
+    assert found.state == "not reached"
+    assert found.new is scorer.gaps_["cross_fit"][0]
+
+
+# ---------------------------------------------------------------------- reasons, as fits give them
+
+
+def test_a_conflict_is_told():
+    # Group 1 has its positives above and its negatives above: no linear score serves both rates.
+    rng = np.random.default_rng(0)
+    n = 2000
+    y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    X = (1.5 * y + group * np.where(y == 1, 1.0, -1.0) + rng.normal(size=n))[:, None]
+    X = np.column_stack([X, X[:, 0] + 0.3 * rng.normal(size=n) + 2.0 * group])
+    both = RocConstraint(on="both", rates=(0.25,))
+    scorer = LinearScorer(both, guards=False)
+    with pytest.warns(ConvergenceWarning, match="it conflicts with the other gaps"):
+        scorer.fit(X, y, sensitive_features=group)
+    assert any("conflicts" in found.reason for found in scorer.verdicts_)
+    for on in ("negatives", "positives"):
+        alone = LinearScorer(RocConstraint(on=on, rates=(0.25,)), guards=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            alone.fit(X, y, sensitive_features=group)
+
+
+def test_validation_rows_decide_where_there_are_no_folds():
+    X, y, group = rows()
+    scorer = LinearScorer("bnsp", validation_fraction=0.3, random_state=0)
+    scorer.fit(X, y, sensitive_features=group)
+    (found,) = scorer.verdicts_
+    assert found.new is scorer.gaps_["validation"][0]
+    assert found.state in ("reached", "cannot tell")
+
+
+def test_a_penalty_promises_nothing():
+    X, y, group = rows()
+    scorer = LinearScorer("bnsp", strength=0.5, cross_fit=2).fit(X, y, sensitive_features=group)
+    assert scorer.verdicts_ == []
+    assert len(scorer.gaps_["cross_fit"]) == 1
+
+
+def test_no_constraint_no_folds():
+    X, y, _ = rows(200)
+    assert LinearScorer(cross_fit=3).fit(X, y).gaps_ == {"train": []}
+
+
+def test_the_looser_the_tolerance_the_better_the_ranking():
+    X, y, group = rows(3000)
+    for make in (LinearScorer, BoostedScorer):
+        aucs, gaps = [], []
+        for tolerance in (0.02, 0.1, 0.2):
+            scorer = make("inter_group", tolerance=tolerance, random_state=0)
+            scorer.fit(X, y, sensitive_features=group)
+            aucs.append(scorer.history_.auc[-1])
+            gaps.append(abs(scorer.gaps_["train"][0].value))
+        assert aucs == sorted(aucs)
+        assert gaps == sorted(gaps)
+        assert 0.05 < gaps[1] <= 0.1
+
+
+def test_a_cell_that_is_not_compared_may_be_small():
+    X, y, group = rows(600)
+    kept = (y == 1) | (group == 0) | (np.arange(600) % 100 == 0)
+    on_positives = RocConstraint(on="positives", rates=(0.25,))
+    scorer = LinearScorer(on_positives, cross_fit=3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        scorer.fit(X[kept], y[kept], sensitive_features=group[kept])
+    assert len(scorer.verdicts_) == 1
+
+
+# ---------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize("make", [LinearScorer, BoostedScorer, NeuralScorer])
+@pytest.mark.parametrize("bad", [1, -1, 2.5, "four", None, True])
+def test_folds_must_be_a_number_of_folds(make, bad):
+    if make is NeuralScorer:
+        pytest.importorskip("jax")
+    X, y, group = rows(100)
+    with pytest.raises(ValueError, match="cross_fit must be"):
+        make("bnsp", cross_fit=bad).fit(X, y, sensitive_features=group)
+
+
+def test_too_few_rows_for_the_folds():
+    X, y, group = rows(200)
+    members = np.flatnonzero((group == 1) & (y == 1))
+    kept = np.setdiff1d(np.arange(200), members[3:])
+    with pytest.raises(ValueError, match=r"cross_fit=5 needs 5 rows .* there are 3 positives of 1"):
+        LinearScorer("bnsp", cross_fit=5).fit(X[kept], y[kept], sensitive_features=group[kept])

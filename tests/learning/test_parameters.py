@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+import evenscore as es
+from evenscore.learning.parameters import described, progress, seed_of
+
+SCORERS = (es.LinearScorer, es.BoostedScorer, es.NeuralScorer, es.paper.PaperScorer)
+
+
+@pytest.mark.parametrize("scorer", SCORERS, ids=lambda scorer: scorer.__name__)
+def test_every_parameter_is_described_once(scorer):
+    section = scorer.__doc__.split("Parameters\n")[1].split("Attributes\n")[0]
+    for name in scorer().get_params():
+        entries = [line for line in section.splitlines() if line.startswith(f"    {name} : ")]
+        assert len(entries) == 1, name
+    assert "gaps_ : dict" in scorer.__doc__
+
+
+def test_shared_descriptions_keep_the_indentation_and_other_lines():
+    assert described("verbose is a word\n  verbose\n  margin", es.FairScorer.__doc__) == (
+        "verbose is a word\n"
+        "  verbose : bool, default False\n"
+        "      Show a progress bar on a terminal.\n"
+        "  margin"
+    )
+
+
+def test_a_scorer_of_somebody_else_may_have_no_docstring():
+    class Bare(es.FairScorer):
+        pass
+
+    assert Bare.__doc__ in (None, es.FairScorer.__doc__)
+
+
+def test_seeds_of_all_kinds():
+    generator = np.random.default_rng(0)
+    assert seed_of(3) == 3
+    assert seed_of(None) is None
+    assert seed_of(generator) is generator
+    assert seed_of(np.random.RandomState(1)) == seed_of(np.random.RandomState(1))
+
+
+def test_silence_unless_asked(capfd):
+    for verbose in (False, True):  # and even then, away from a terminal
+        with progress("title", 2, verbose=verbose) as advance:
+            advance("text")
+    assert capfd.readouterr().out == ""

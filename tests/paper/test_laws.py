@@ -1,0 +1,746 @@
+"""The synthetic laws against references written differently: fractions, quadrature, enumeration."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import integrate
+
+from evenscore.datasets.synthetic import make_credit, make_rings, make_square
+from evenscore.paper.laws import (
+    ContinuousLaw,
+    DiscreteLaw,
+    PiecewiseLinearLaw,
+    RingsLaw,
+    ScoreLaw,
+    SquareLaw,
+    credit_law,
+)
+
+CELLS = ("H0", "H1", "G0", "G1")
+EQUAL_WEIGHTS = [[0.25, 0.25], [0.25, 0.25]]
+
+
+def three_group_law() -> PiecewiseLinearLaw:
+    rng = np.random.default_rng(7)
+    steps = rng.random((6, 5)) * (rng.random((6, 5)) > 0.3) + 1e-3
+    cdf = np.cumsum(steps / steps.sum(axis=1, keepdims=True), axis=1)
+    cdf[:, -1] = 1.0
+    cdf = np.concatenate([np.zeros((6, 1)), cdf], axis=1)
+    weights = rng.random((2, 3)) + 0.2
+    return PiecewiseLinearLaw([-2, -1, 0, 0.5, 2, 3], cdf, weights / weights.sum(), groups="abc")
+
+
+def unequal_law() -> PiecewiseLinearLaw:
+    """Two groups, unequal weights, and flat pieces in two cells."""
+    cdf = [[0, 0.5, 0.5, 1], [0, 0.7, 0.9, 1], [0, 0.1, 0.4, 1], [0, 0, 0.3, 1]]
+    return PiecewiseLinearLaw([0, 1, 2, 3], cdf, [[0.4, 0.1], [0.2, 0.3]])
+
+
+LAWS: dict[str, ScoreLaw] = {
+    "square 0": SquareLaw(0.0),
+    "square 0.15": SquareLaw(0.15),
+    "square 1/2": SquareLaw(0.5),
+    "square 0.8": SquareLaw(0.8, q1=0.3),
+    "square 1": SquareLaw(1.0),
+    "rings 0": RingsLaw(0.0),
+    "rings 0.2": RingsLaw(0.2, q1=0.6),
+    "rings 1/2": RingsLaw(0.5),
+    "rings 1": RingsLaw(1.0),
+    "rings by radius 0": RingsLaw(0.0, uniform="radius"),
+    "rings by radius 0.2": RingsLaw(0.2, uniform="radius"),
+    "rings by radius 1": RingsLaw(1.0, uniform="radius"),
+    "credit": credit_law(),
+    "unequal": unequal_law(),
+    "three groups": three_group_law(),
+    "deciles": credit_law().discretised(10),
+    "deciles of three groups": three_group_law().discretised(10),
+}
+CONTINUOUS = {k: v for k, v in LAWS.items() if not isinstance(v, DiscreteLaw)}
+PLANAR = {k: v for k, v in LAWS.items() if isinstance(v, ContinuousLaw)}
+
+
+def laws(table: dict[str, ScoreLaw]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("law", table.values(), ids=table.keys())
+
+
+# -- references -------------------------------------------------------------------------------
+
+
+def square_reference(c: Fraction, t: Fraction) -> tuple[list[Fraction], list[Fraction]]:
+    """C.d.f.s and densities of the square by truncated powers, in exact arithmetic, 0 < c < 1."""
+
+    def moments(s: Fraction, a: Fraction) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+        """Integrals over u in [0, 1] of 2(1-u) and 2u times (s - a u)_+, and their slopes in s."""
+        m = min(Fraction(1), max(Fraction(0), s / a))
+        plain, weighted = s * m - a * m**2 / 2, s * m**2 - Fraction(2, 3) * a * m**3
+        return 2 * plain - weighted, weighted, 2 * m - m**2, m**2
+
+    cdf, pdf = [], []
+    for own, other in ((c, 1 - c), (1 - c, c)):
+        high, low = moments(t, own), moments(t - other, own)
+        values = [(x - y) / other for x, y in zip(high, low, strict=True)]
+        cdf.append(values[:2])
+        pdf.append(values[2:])
+    order = [(0, 0), (1, 0), (0, 1), (1, 1)]
+    return [cdf[g][k] for g, k in order], [pdf[g][k] for g, k in order]
+
+
+def square_auc_reference(c: Fraction) -> np.ndarray:
+    """Boole's rule is exact for F_i f_j, of degree five on each piece."""
+    weights = [Fraction(w, 90) for w in (7, 32, 12, 32, 7)]
+    total = [[Fraction(0)] * 4 for _ in range(4)]
+    for left, right in pairwise(sorted({Fraction(0), c, 1 - c, Fraction(1)})):
+        for k, w in enumerate(weights):
+            # One-sided values agree at the ends, for densities of the square are continuous.
+            cdf, pdf = square_reference(c, left + (right - left) * Fraction(k, 4))
+            for i in range(4):
+                for j in range(4):
+                    total[i][j] += (right - left) * w * cdf[i] * pdf[j]
+    return np.array(total, dtype=float)
+
+
+def rings_cdf_reference(law: RingsLaw, cell: int, t: float) -> float:
+    """Integrate over the radius; given it, the angle has an explicit c.d.f."""
+    positive, group = divmod(cell, 2)
+    length, phi = np.hypot(law.c, 1 - law.c), np.arctan2(law.c, 1 - law.c)
+    low, high = (0.5, 1.0) if group else (0.0, 0.5)
+
+    def density(r: float) -> float:
+        return 2.0 if law.uniform == "radius" else 2 * r / (high**2 - low**2)
+
+    def given_radius(r: float) -> float:
+        level = np.clip(t / (length * r), -1, 1) if r > 0 else np.sign(t)
+        share = np.clip((phi + np.arcsin(level)) / (np.pi / 2), 0, 1)
+        return float(share**2 if positive else 1 - (1 - share) ** 2)
+
+    # The conditional c.d.f. has kinks where the level leaves the range of the angle.
+    kinks = [abs(t), abs(t) / length]
+    kinks += [t / x for x in (1 - law.c, -law.c) if x != 0]
+    cuts = sorted({low, high, *(k for k in kinks if low < k < high)})
+    return sum(
+        integrate.quad(lambda r: density(r) * given_radius(r), a, b, epsabs=1e-13, epsrel=0)[0]
+        for a, b in pairwise(cuts)
+    )
+
+
+# -- every law --------------------------------------------------------------------------------
+
+
+@laws(LAWS)
+def test_auc_matrix_is_complementary(law: ScoreLaw) -> None:
+    A = law.auc_matrix()
+    np.testing.assert_allclose(A + A.T, 1, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(np.diag(A), 0.5, rtol=0, atol=1e-14)
+
+
+@laws(LAWS)
+def test_cell_weights_and_mixtures(law: ScoreLaw) -> None:
+    weights = law.cell_weights
+    assert weights.shape == (2, law.n_groups)
+    assert weights.sum() == pytest.approx(1, abs=1e-15)
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    pooled = sum(shares[0, k] * law.negatives(k) for k in range(law.n_groups))
+    np.testing.assert_allclose(law.negatives(), pooled, atol=1e-15)
+    A = law.auc_matrix()
+    K = law.n_groups
+    expected = sum(shares[0, i] * shares[1, j] * A[i, K + j] for i in range(K) for j in range(K))
+    assert law.auc() == pytest.approx(expected, abs=1e-14)
+
+
+@laws(LAWS)
+def test_cdf_has_the_shape_of_a_cdf(law: ScoreLaw) -> None:
+    t = np.linspace(-2.5, 3.5, 400).reshape(2, 200)
+    F = law.cdf(t)
+    assert F.shape == (2, 200, 2 * law.n_groups)
+    assert law.cdf(0.3).shape == (2 * law.n_groups,)
+    flat = F.reshape(400, -1)
+    assert np.all(np.diff(flat, axis=0) >= -1e-15)
+    assert np.all((flat >= 0) & (flat <= 1))
+    assert np.all(law.cdf(-np.inf) == 0)
+    assert np.all(law.cdf(np.inf) == 1)
+
+
+@laws(LAWS)
+def test_sample_follows_the_law(law: ScoreLaw) -> None:
+    """Every cell frequency and empirical c.d.f. within five standard errors."""
+    n = 60_000
+    scores, y, groups = law.sample(n, random_state=20)
+    assert scores.shape == y.shape == groups.shape == (n,)
+    assert set(np.unique(y)) == {0, 1}
+    for cell in range(2 * law.n_groups):
+        class_, group = divmod(cell, law.n_groups)
+        weight = law.cell_weights[class_, group]
+        drawn = scores[(y == class_) & (groups == law.groups[group])]
+        assert abs(drawn.size / n - weight) < 5 * np.sqrt(weight * (1 - weight) / n)
+        t = law.quantile([0.05, 0.2, 0.5, 0.8, 0.95])[:, cell]
+        F = law.cdf(t)[:, cell]
+        empirical = (drawn[:, None] <= t).mean(axis=0)
+        error = np.sqrt(np.maximum(F * (1 - F), 1e-4) / drawn.size)
+        assert np.all(np.abs(empirical - F) < 5 * error)
+
+
+@laws(LAWS)
+def test_sample_auc_agrees(law: ScoreLaw) -> None:
+    scores, y, _ = law.sample(60_000, random_state=21)
+    negatives, positives = np.sort(scores[y == 0]), scores[y == 1]
+    below = np.searchsorted(negatives, positives, side="left")
+    up_to = np.searchsorted(negatives, positives, side="right")
+    auc = (below + up_to).mean() / 2 / negatives.size
+    # The variance of an AUC is at most A(1 - A)/min(m, n).
+    bound = 5 * np.sqrt(law.auc() * (1 - law.auc()) / min(negatives.size, positives.size))
+    assert abs(auc - law.auc()) < bound
+
+
+@laws(CONTINUOUS)
+def test_quantile_inverts_cdf(law: ScoreLaw) -> None:
+    u = np.array([1e-6, 0.01, 0.25, 0.5, 0.75, 0.99, 1 - 1e-6])
+    q = law.quantile(u)
+    for cell in range(2 * law.n_groups):
+        np.testing.assert_allclose(law.cdf(q[:, cell])[:, cell], u, rtol=0, atol=2e-12)
+    mixture = law.cell_weights.ravel()
+    pooled = law.mixture_quantile(mixture, u)
+    np.testing.assert_allclose(law.cdf(pooled) @ mixture, u, rtol=0, atol=2e-12)
+
+
+@laws(LAWS)
+def test_quantile_is_the_lowest_score_that_reaches_the_level(law: ScoreLaw) -> None:
+    u = np.linspace(0.03, 0.97, 40)
+    q = law.quantile(u)
+    for cell in range(2 * law.n_groups):
+        assert np.all(law.cdf(q[:, cell])[:, cell] >= u - 1e-12)
+        assert np.all(law.cdf(q[:, cell] - 1e-6)[:, cell] < u)
+    assert np.all(law.quantile(0.0) == -np.inf)
+    assert np.all(np.isfinite(law.quantile([1e-300, 1.0])))
+
+
+@laws(LAWS)
+def test_roc_curve_by_brute_force(law: ScoreLaw) -> None:
+    """On a fine grid of thresholds, sup and inf of the definition enclose the curve."""
+    h, g = law.negatives(), law.positives(1)
+    curve = law.roc_curve(h, g)
+    grid = np.unique(np.concatenate([np.linspace(-2.5, 3.5, 60_001), np.arange(0.0, 11.0)]))
+    F = law.cdf(grid)
+    for rate in (0.013, 0.21, 0.5, 0.75, 0.94):
+        first = int(np.argmax(F @ h >= 1 - rate - 1e-12))
+        upper, lower = 1 - F[first - 1] @ g, 1 - F[first] @ g
+        assert lower - 1e-9 <= float(curve(rate)) <= upper + 1e-9
+    assert float(curve(1.0)) == pytest.approx(1, abs=1e-15)
+
+
+@laws(CONTINUOUS)
+def test_area_under_the_roc_curve(law: ScoreLaw) -> None:
+    for reference, target in (
+        (law.negatives(), law.positives()),
+        (law.negatives(0), law.positives(1)),
+    ):
+        curve = law.roc_curve(reference, target)
+        rates = (np.arange(4000) + 0.5) / 4000
+        assert curve(rates).mean() == pytest.approx(curve.area, abs=1e-4)
+        assert curve.area == law.auc(reference, target)
+
+
+@laws(PLANAR)
+def test_pdf_is_the_slope_of_the_cdf(law: ContinuousLaw) -> None:
+    ends = law.breakpoints
+    t = np.concatenate([a + (b - a) * np.array([0.1, 0.37, 0.5, 0.9]) for a, b in pairwise(ends)])
+    step = 1e-5 * np.diff(ends).min()
+    slope = (law.cdf(t + step) - law.cdf(t - step)) / (2 * step)
+    np.testing.assert_allclose(law.pdf(t), slope, rtol=0, atol=2e-7)
+    assert np.all(law.pdf([ends[0] - 0.1, ends[-1] + 0.1]) == 0)
+
+
+@laws(PLANAR)
+def test_auc_matrix_from_quantiles(law: ContinuousLaw) -> None:
+    """E F_i(S_j) = the integral of F_i(F_j^-1(u)) du, which needs no density."""
+    A = law.auc_matrix()
+    for i, j in ((0, 1), (0, 3), (1, 2), (2, 3)):
+        cell = np.eye(4)[j]
+        # Kinks where the quantile passes a breakpoint.
+        cuts = np.unique(np.concatenate([[0, 1], law.cdf(law.breakpoints)[:, j]]))
+        nodes, weights = np.polynomial.legendre.leggauss(120)
+        total = 0.0
+        for a, b in pairwise(cuts):
+            if b - a > 1e-9:
+                x = (nodes + 1) / 2
+                # u = a + (b-a)(3x^2 - 2x^3) softens the ends.
+                u = np.clip(a + (b - a) * x * x * (3 - 2 * x), 1e-300, 1)
+                w = (b - a) * 3 * x * (1 - x) * weights
+                total += float(w @ law.cdf(law.mixture_quantile(cell, u))[:, i])
+        assert A[i, j] == pytest.approx(total, abs=2e-9)
+
+
+@pytest.mark.parametrize("maker", [make_square, make_rings, make_credit])
+def test_random_state_determines_the_sample(maker) -> None:
+    one, two = maker(50, random_state=3), maker(50, random_state=3)
+    three = maker(50, random_state=np.random.default_rng(3))
+    other = maker(50, random_state=4)
+    for again in (two, three):
+        np.testing.assert_array_equal(one.X, again.X)
+        np.testing.assert_array_equal(one.y, again.y)
+        np.testing.assert_array_equal(one.groups, again.groups)
+    assert not np.array_equal(one.X, other.X)
+    assert one.X.shape == (50, len(one.feature_names))
+    copy = pickle.loads(pickle.dumps(one))
+    np.testing.assert_array_equal(copy.X, one.X)
+
+
+@laws(LAWS)
+def test_laws_compare_and_pickle(law: ScoreLaw) -> None:
+    copy = pickle.loads(pickle.dumps(law))
+    assert copy == law
+    assert hash(copy) == hash(law)
+    assert law != SquareLaw(0.123)
+    assert law.discretised(3) != law
+
+
+@laws(LAWS)
+def test_named_gaps_follow_their_definitions(law: ScoreLaw) -> None:
+    """The differences of the table of notions, written out, for the first two groups."""
+    pytest.importorskip("evenscore.gaps")
+    H, G, w = law.negatives, law.positives, law.cell_weights
+    share = w / w.sum()
+    p, p_z = share[1].sum(), share[1] / share.sum(axis=0)
+
+    def well_ordered(z: int) -> float:
+        first, second = p_z[z] * (1 - p), (1 - p_z[z]) * p
+        return (first * law.auc(H(), G(z)) + second * law.auc(H(z), G())) / (first + second)
+
+    whole_0 = (1 - p_z[0]) * H(0) + p_z[0] * G(0)
+    expected = {
+        "intra_group": law.auc(H(0), G(0)) - law.auc(H(1), G(1)),
+        "bnsp": law.auc(H(), G(0)) - law.auc(H(), G(1)),
+        "bpsn": law.auc(H(0), G()) - law.auc(H(1), G()),
+        "inter_group": law.auc(H(0), G(1)) - law.auc(H(1), G(0)),
+        "zero_aeg": law.auc(G(), G(0)) - law.auc(G(), G(1)),
+        "zero_aeg_negatives": law.auc(H(), H(0)) - law.auc(H(), H(1)),
+        "reference_group": law.auc(whole_0, G(0)) - law.auc(whole_0, G(1)),
+        "pair_error": well_ordered(0) - well_ordered(1),
+    }
+    for name, value in expected.items():
+        assert law.auc_gap(name) == pytest.approx(value, abs=1e-13), name
+
+
+def test_auc_gap_takes_a_constraint_and_another_pair_of_groups() -> None:
+    constraints = pytest.importorskip("evenscore.gaps")
+    law = three_group_law()
+    constraint = constraints.AucConstraint.named("intra_group")
+    A = law.auc_matrix()
+    assert law.auc_gap(constraint, 2, 1) == pytest.approx(A[2, 5] - A[1, 4], abs=1e-14)
+
+
+# -- the square -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("c", [Fraction(1, 1000), Fraction(3, 20), Fraction(1, 2), Fraction(7, 9)])
+def test_square_against_exact_fractions(c: Fraction) -> None:
+    law = SquareLaw(float(c))
+    for k in range(41):
+        t = Fraction(k, 40)
+        cdf, pdf = square_reference(c, t)
+        np.testing.assert_allclose(law.cdf(float(t)), np.array(cdf, float), rtol=0, atol=1e-15)
+        np.testing.assert_allclose(law.pdf(float(t)), np.array(pdf, float), rtol=0, atol=1e-13)
+    A = square_auc_reference(c)
+    np.testing.assert_allclose(law.auc_matrix(), A, rtol=0, atol=1e-14)
+
+
+def test_square_cdf_by_double_integration() -> None:
+    """P(S <= t) over the square itself, with the density of each cell."""
+    c, t = 0.3, 0.45
+    densities = (
+        lambda u, v: 2 * (1 - u),
+        lambda u, v: 2 * (1 - v),
+        lambda u, v: 2 * u,
+        lambda u, v: 2 * v,
+    )
+    for cell, density in enumerate(densities):
+        value, _ = integrate.dblquad(
+            lambda v, u, density=density: density(u, v),
+            0,
+            1,
+            0,
+            lambda u: min(1.0, max(0.0, (t - c * u) / (1 - c))),
+            epsabs=1e-10,
+        )
+        assert SquareLaw(c).cdf(t)[cell] == pytest.approx(value, abs=1e-9), CELLS[cell]
+
+
+def test_square_limits() -> None:
+    """At c = 0 the score is x2: uniform in group 0, informative in group 1; reversed at c = 1."""
+    t = np.linspace(0, 1, 11)
+    uniform, negative, positive = t, t * (2 - t), t**2
+    zero, one = SquareLaw(0.0), SquareLaw(1.0)
+    expected = np.stack([uniform, negative, uniform, positive], axis=-1)
+    np.testing.assert_allclose(zero.cdf(t), expected, atol=1e-15)
+    np.testing.assert_allclose(one.cdf(t), expected[:, [1, 0, 3, 2]], atol=1e-15)
+    assert zero.auc_matrix()[0, 2] == pytest.approx(1 / 2, abs=1e-14)
+    assert zero.auc_matrix()[1, 3] == pytest.approx(5 / 6, abs=1e-14)
+    for tiny in (1e-12, 5e-324, 2.3e-308):
+        np.testing.assert_allclose(SquareLaw(tiny).cdf(t), zero.cdf(t), atol=3e-12)
+        np.testing.assert_allclose(SquareLaw(tiny).auc_matrix(), zero.auc_matrix(), atol=3e-12)
+
+
+def test_square_published_values() -> None:
+    best, fair = SquareLaw.best(), SquareLaw(0.5)
+    assert best.c == pytest.approx(3 / 20)
+    assert round(best.auc(), 2) == 0.79
+    # Published .28 averages 100 learned scores with standard deviations up to 0.02.
+    assert abs(best.intra_group_gap()) == pytest.approx(0.28, abs=0.01)
+    assert round(fair.auc(), 2) == 0.73
+    assert fair.auc() == pytest.approx(11 / 15, abs=1e-14)
+    assert abs(fair.intra_group_gap()) < 1e-15
+
+
+def test_square_objective() -> None:
+    cs = np.linspace(0, 1, 201)
+    free = [SquareLaw.objective(c, strength=0.0) for c in cs]
+    penalised = [SquareLaw.objective(c, strength=1.0) for c in cs]
+    assert cs[np.argmax(free)] == pytest.approx(0.15)
+    assert cs[np.argmax(penalised)] == pytest.approx(0.5)
+    law = SquareLaw(0.3, q1=0.6)
+    expected = law.auc() - 2 * abs(law.intra_group_gap())
+    assert SquareLaw.objective(0.3, strength=2.0, q1=0.6) == expected
+
+
+@settings(max_examples=30, deadline=None)
+@given(c=st.floats(0, 1), q1=st.floats(0.01, 0.99))
+def test_square_properties(c: float, q1: float) -> None:
+    law, mirror = SquareLaw(c, q1), SquareLaw(1 - c, q1)
+    swap = [1, 0, 3, 2]
+    assume(1 - (1 - c) == c)
+    np.testing.assert_allclose(
+        law.auc_matrix(), mirror.auc_matrix()[np.ix_(swap, swap)], atol=1e-13
+    )
+    # x -> 1 - x swaps the classes and turns S into 1 - S.
+    t = np.linspace(0, 1, 9)
+    np.testing.assert_allclose(law.cdf(t), 1 - law.cdf(1 - t)[:, [2, 3, 0, 1]], atol=1e-14)
+    assert law.auc() <= SquareLaw.best(q1).auc() + 1e-13
+    assert np.sign(round(law.intra_group_gap(), 13)) in (0, np.sign(c - 0.5))
+
+
+# -- the rings --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("uniform", ["area", "radius"])
+@pytest.mark.parametrize("c", [0.0, 0.2, 0.5, 0.93, 1.0])
+def test_rings_cdf_by_integration_over_the_radius(c: float, uniform: str) -> None:
+    law = RingsLaw(c, uniform=uniform)
+    for t in (-0.81, -0.3, -0.04, 0.0, 1e-3, 0.21, 0.47, 0.9):
+        cdf = law.cdf(t)
+        for cell in range(4):
+            reference = rings_cdf_reference(law, cell, t)
+            assert cdf[cell] == pytest.approx(reference, abs=1e-11), (CELLS[cell], t)
+
+
+@pytest.mark.parametrize("uniform", ["area", "radius"])
+def test_rings_auc_over_the_plane(uniform: str) -> None:
+    """E F_i(S_j) as an integral over radius and angle, without the density of the score."""
+    law = RingsLaw(0.3, uniform=uniform)
+    nodes, weights = np.polynomial.legendre.leggauss(150)
+    x, w = (nodes + 1) / 2, weights / 2
+    zero = np.arctan2(0.3, 0.7) / (np.pi / 2)  # the score changes sign at this share of the angle
+    shares = np.concatenate([zero * x, zero + (1 - zero) * x])
+    r, share = np.meshgrid(x, shares, indexing="ij")
+    W = np.outer(w, np.concatenate([zero * w, (1 - zero) * w]))
+    A = law.auc_matrix()
+    for j in range(4):
+        positive, group = divmod(j, 2)
+        radius = (r + group) / 2
+        radial = np.ones_like(r) if uniform == "radius" else 2 * radius / (1 / 2 + group)
+        weight = W * radial * 2 * (share if positive else 1 - share)
+        angle = share * np.pi / 2
+        s = radius * (-0.3 * np.cos(angle) + 0.7 * np.sin(angle))
+        assert weight.sum() == pytest.approx(1, abs=1e-12)
+        np.testing.assert_allclose(A[:, j], np.einsum("ab,abi->i", weight, law.cdf(s)), atol=1e-7)
+
+
+@pytest.mark.parametrize("uniform", ["area", "radius"])
+@pytest.mark.parametrize("c", [0.0, 1e-6, 0.176, 0.5, 1.0])
+def test_rings_auc_matrix_by_double_exponential_quadrature(c: float, uniform: str) -> None:
+    law = RingsLaw(c, uniform=uniform)
+    x, step = np.linspace(-3.4, 3.4, 681, retstep=True)
+    side = 1 / (1 + np.exp(np.pi * np.sinh(np.abs(x))))  # distance to the nearer end, on [0, 1]
+    slope = np.pi * np.cosh(x) * side * (1 - side)
+    total = np.zeros((4, 4))
+    for a, b in pairwise(law.breakpoints):
+        t = np.where(x < 0, a + (b - a) * side, b - (b - a) * side)
+        keep = (t > a) & (t < b)
+        w = ((b - a) * step * slope)[keep]
+        total += law.cdf(t[keep]).T @ (w[:, None] * law.pdf(t[keep]))
+    np.testing.assert_allclose(law.auc_matrix(), total, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("uniform", ["area", "radius"])
+def test_rings_symmetry_and_limits(uniform: str) -> None:
+    swap_classes = [2, 3, 0, 1]
+    t = np.linspace(-1, 1, 41)
+    for c in (0.0, 0.1, 0.4, 0.5):
+        law, mirror = RingsLaw(c, uniform=uniform), RingsLaw(1 - c, uniform=uniform)
+        np.testing.assert_allclose(law.cdf(t), 1 - mirror.cdf(-t)[:, swap_classes], atol=1e-14)
+        assert law.auc() == pytest.approx(mirror.auc(), abs=1e-13)
+        assert law.auc() <= RingsLaw.best(uniform=uniform).auc()
+    nearly = RingsLaw(1e-12, uniform=uniform)
+    np.testing.assert_allclose(nearly.cdf(t), RingsLaw(0.0, uniform=uniform).cdf(t), atol=1e-10)
+
+
+def test_rings_density_by_radius_at_the_origin() -> None:
+    """Infinite in group 0; in group 1 it is 2 log(2) times the density of the angle, over |w|."""
+    for c in (0.0, 0.3, 1.0):
+        density = RingsLaw(c, uniform="radius").pdf([0.0, 1e-9 if c < 1 else -1e-9])
+        assert np.all(np.isinf(density[0, [0, 2]]))
+        np.testing.assert_allclose(density[0, [1, 3]], density[1, [1, 3]], atol=1e-6)
+
+
+def test_rings_published_values() -> None:
+    """The table of results (AUC .80/.02/.38 and .75/.06/.00) is that of uniform radii."""
+    best, fair = RingsLaw.best(uniform="radius"), RingsLaw.roc_fair(3 / 4, uniform="radius")
+    assert round(best.auc(), 2) == 0.80
+    assert round(abs(best.intra_group_gap()), 2) == 0.02
+    # Averages over 100 learned scores with standard deviations up to 0.02.
+    assert abs(float(best.roc_gap("negatives", 3 / 4))) == pytest.approx(0.38, abs=0.01)
+    assert round(fair.auc(), 2) == 0.75
+    assert round(abs(fair.intra_group_gap()), 2) == 0.06
+    assert abs(float(fair.roc_gap("negatives", 3 / 4))) < 1e-13
+
+
+def test_rings_uniform_in_area_are_not_the_published_ones() -> None:
+    """The two gaps do not depend on q1, so no share of the groups reconciles them."""
+    best, fair = RingsLaw.best(), RingsLaw.roc_fair(3 / 4)
+    assert round(best.auc(), 2) == 0.81
+    assert round(abs(best.intra_group_gap()), 2) == 0.01
+    assert round(float(best.roc_gap("negatives", 3 / 4)), 2) == -0.33
+    assert round(fair.auc(), 2) == 0.77
+    assert round(abs(fair.intra_group_gap()), 2) == 0.03
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    rate=st.floats(0.02, 0.98),
+    on=st.sampled_from(["negatives", "positives"]),
+    uniform=st.sampled_from(["area", "radius"]),
+)
+def test_rings_roc_fair_closes_the_gap(rate: float, on: str, uniform: str) -> None:
+    law = RingsLaw.roc_fair(rate, on, uniform=uniform)
+    assert abs(float(law.roc_gap(on, rate))) < 1e-12
+
+
+def test_rings_objective() -> None:
+    cs = np.linspace(0, 0.6, 61)
+    values = [RingsLaw.objective(c, rate=3 / 4, uniform="radius") for c in cs]
+    assert cs[np.argmax(values)] == pytest.approx(RingsLaw.roc_fair(3 / 4).c, abs=0.01)
+    assert RingsLaw.objective(0.4, 0.0) == RingsLaw(0.4).auc()
+
+
+@pytest.mark.parametrize("uniform", ["area", "radius"])
+@pytest.mark.parametrize("q1", [0.02, 0.5, 0.98])
+def test_rings_auc_is_largest_in_the_middle(q1: float, uniform: str) -> None:
+    cs = np.linspace(0, 0.5, 51)
+    assert np.all(np.diff([RingsLaw(c, q1, uniform).auc() for c in cs]) > 0)
+
+
+# -- tabulated laws ---------------------------------------------------------------------------
+
+
+def test_credit_has_the_properties_of_the_figure() -> None:
+    law = credit_law()
+    H, G0, G1 = law.negatives(), law.positives(0), law.positives(1)
+    assert law.auc(H, G0) == pytest.approx(law.auc(H, G1), abs=1e-15)
+    np.testing.assert_array_equal(law.cdf_values[0], law.cdf_values[1])
+    np.testing.assert_allclose(law.cdf(0.85)[2:], [0.3, 0.6], atol=1e-15)
+    np.testing.assert_allclose(law.cdf(0.72)[2:], [0.2, 0.2], atol=1e-15)
+    assert 1 - law.cdf(0.72)[0] == pytest.approx(0.25, abs=1e-15)
+    assert law.cdf(0.5)[3] == 0
+    assert law.cdf(0.6)[3] <= 0.02
+    density = law.pdf([0.65, 0.75, 0.82, 0.9])[:, 3]
+    assert np.all((density >= 1.5) & (density <= 3.2))
+    assert 0.05 < law.cdf(0.5)[2] < 0.15
+    assert law.cdf(0.8)[2] <= 0.25
+    # The false negative rates are equal at 0.72 and nowhere else inside.
+    t = np.linspace(0.001, 0.999, 2000)
+    difference = law.cdf(t)[:, 2] - law.cdf(t)[:, 3]
+    assert np.all((difference > 0) == (t < 0.72))
+
+
+def test_credit_roc_curves_in_closed_form() -> None:
+    law = credit_law()
+    curves = [law.roc_curve(law.negatives(), law.positives(k)) for k in (0, 1)]
+    assert [float(curve(0.12)) for curve in curves] == pytest.approx([0.7, 0.4], abs=1e-14)
+    assert [float(curve(0.25)) for curve in curves] == pytest.approx([0.8, 0.8], abs=1e-14)
+    assert float(law.roc_gap("positives", 0.7)) == pytest.approx(-0.3, abs=1e-14)
+    np.testing.assert_allclose(law.roc_gap("negatives", np.linspace(0, 1, 30)), 0, atol=1e-14)
+    data = make_credit(200, random_state=0)
+    assert data.law == law
+    np.testing.assert_array_equal(data.scores, data.X[:, 0])
+
+
+@pytest.mark.parametrize("law", [unequal_law(), three_group_law(), credit_law()])
+def test_piecewise_linear_auc_by_numerical_integration(law: PiecewiseLinearLaw) -> None:
+    A, cells = law.auc_matrix(), 2 * law.n_groups
+    for i in range(cells):
+        for j in range(cells):
+            total = sum(
+                integrate.quad(lambda t, i=i, j=j: law.cdf(t)[i] * law.pdf(t)[j], a, b)[0]
+                for a, b in pairwise(law.knots)
+            )
+            assert A[i, j] == pytest.approx(total, abs=1e-11)
+
+
+def test_piecewise_linear_flat_pieces() -> None:
+    """At the level of a flat piece the quantile is its left end, rounding of 1 - rate or not."""
+    law = unequal_law()
+    assert law.quantile([0.5, 1 - 0.5])[:, 0].tolist() == [1.0, 1.0]
+    assert float(law.quantile(0.5 + 1e-9)[0]) == pytest.approx(2, abs=1e-8)
+    flat = PiecewiseLinearLaw([0, 1, 2, 3], [[0, 0.9, 0.9, 1]] * 4, EQUAL_WEIGHTS)
+    assert 1 - 0.1 == 0.9
+    rate = 0.1 + 2e-17 + 1e-16  # a rounding error away from the level
+    assert float(flat.roc_curve(flat.negatives(), flat.positives()).threshold(rate)) == 1.0
+
+
+def test_discrete_law_by_enumeration_of_atoms() -> None:
+    rng = np.random.default_rng(5)
+    for K, m in ((2, 10), (3, 4), (2, 1)):
+        probabilities = rng.dirichlet(np.full(m, 0.7), size=2 * K)
+        weights = rng.dirichlet(np.ones(2 * K)).reshape(2, K)
+        values = np.sort(rng.normal(size=m))
+        law = DiscreteLaw(values, probabilities, weights)
+        expected = np.zeros((2 * K, 2 * K))
+        for i in range(2 * K):
+            for j in range(2 * K):
+                for a in range(m):
+                    for b in range(m):
+                        credit = 1.0 if b > a else 0.5 if b == a else 0.0
+                        expected[i, j] += probabilities[i, a] * probabilities[j, b] * credit
+        np.testing.assert_allclose(law.auc_matrix(), expected, atol=1e-14)
+        for rate in (0.0, 0.2, 0.5, 0.9):
+            # The definition, by walking up the atoms.
+            total, a = 0.0, -1
+            while total < 1 - rate - 1e-12:
+                a += 1
+                total += probabilities[0, a]
+            roc = 1 - probabilities[K, : a + 1].sum()
+            assert float(law.roc_curve(law.negatives(0), law.positives(0))(rate)) == pytest.approx(
+                roc
+            )
+
+
+def test_discrete_rates_at_the_steps() -> None:
+    """Rates such as 1 - 0.7, which doubles do not hold exactly, mean the step itself."""
+    law = DiscreteLaw(np.arange(10), np.full((4, 10), 0.1), EQUAL_WEIGHTS)
+    curve = law.roc_curve(law.negatives(0), law.negatives(1))
+    for k in range(1, 10):
+        for rate in (k / 10, 1 - (10 - k) / 10, k * 0.1):
+            assert float(curve(rate)) == pytest.approx(k / 10, abs=1e-12)
+    assert np.all(np.abs(law.roc_gap("negatives", np.arange(1, 10) / 10)) < 1e-12)
+
+
+def test_discretised_keeps_weights_and_loses_little() -> None:
+    law = credit_law()
+    deciles = law.discretised(10)
+    np.testing.assert_allclose(law.cell_weights.ravel() @ deciles.probabilities, 0.1, atol=1e-12)
+    np.testing.assert_array_equal(deciles.cell_weights, law.cell_weights)
+    assert deciles.groups == law.groups
+    assert law.discretised(2000).auc() == pytest.approx(law.auc(), abs=1e-5)
+    cut = law.discretised(thresholds=[0.72, 0.85])
+    np.testing.assert_allclose(cut.probabilities[3], [0.2, 0.4, 0.4], atol=1e-15)
+    scores, _, _ = law.sample(1000, random_state=0)
+    assert set(np.unique(deciles.sample(1000, random_state=0)[0])) <= set(range(1, 11))
+    levels = 1 + np.searchsorted([0.72, 0.85], scores, side="left")
+    assert set(np.unique(levels)) <= set(cut.values)
+    # Cutting a discrete law into more levels than it has keeps it as it is.
+    np.testing.assert_allclose(
+        deciles.discretised(20).auc_matrix(), deciles.auc_matrix(), atol=1e-12
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), K=st.integers(2, 3), m=st.integers(2, 5))
+def test_tabulated_properties(data: st.DataObject, K: int, m: int) -> None:
+    row = st.lists(st.integers(0, 20), min_size=m, max_size=m).filter(lambda r: sum(r) > 0)
+    table = np.array([data.draw(row) for _ in range(2 * K)], dtype=float)
+    table /= table.sum(axis=1, keepdims=True)
+    weights = np.full((2, K), 1 / (2 * K))
+    discrete = DiscreteLaw(np.arange(m), table, weights)
+    cdf = np.concatenate([np.zeros((2 * K, 1)), np.cumsum(table, axis=1)], axis=1)
+    cdf[:, -1] = 1.0
+    linear = PiecewiseLinearLaw(np.arange(m + 1), np.minimum(cdf, 1.0), weights)
+    # Spreading each atom evenly over an interval turns ties into fair coin tosses.
+    np.testing.assert_allclose(discrete.auc_matrix(), linear.auc_matrix(), atol=1e-13)
+    # The AUC matrix is invariant under increasing maps of the score.
+    stretched = PiecewiseLinearLaw(np.arange(m + 1.0) ** 3, linear.cdf_values, weights)
+    np.testing.assert_array_equal(stretched.auc_matrix(), linear.auc_matrix())
+    rates = np.linspace(0, 1, 13)
+    h, g = linear.negatives(), linear.positives(0)
+    np.testing.assert_allclose(
+        stretched.roc_curve(h, g)(rates), linear.roc_curve(h, g)(rates), atol=1e-9
+    )
+
+
+# -- refusals ---------------------------------------------------------------------------------
+
+CDF = [[0, 0.5, 1]] * 4
+REFUSALS = {
+    "c below": (lambda: SquareLaw(-0.1), r"c must lie in \[0, 1\], not -0.1"),
+    "c above": (lambda: RingsLaw(1.5), r"c must lie in \[0, 1\]"),
+    "c nan": (lambda: SquareLaw(float("nan")), r"c must lie in \[0, 1\]"),
+    "q1 zero": (lambda: SquareLaw(0.5, 0.0), "q1 must lie strictly between 0 and 1"),
+    "q1 one": (lambda: make_rings(10, q1=1.0), "q1 must lie strictly between 0 and 1"),
+    "n": (lambda: make_square(0), "n must be a positive integer"),
+    "n credit": (lambda: make_credit(2.5), "n must be a positive integer"),
+    "uniform": (lambda: RingsLaw(0.5, uniform="volume"), 'uniform must be "area" or "radius"'),
+    "fair rate": (lambda: RingsLaw.roc_fair(1.0), "rate must lie strictly between"),
+    "fair class": (lambda: RingsLaw.roc_fair(0.5, "both"), 'on must be "negatives"'),
+    "no score": (lambda: make_square(5).scores, "2 features and no score"),
+    "rate": (lambda: SquareLaw(0.5).roc_gap("negatives", 1.2), "rate must lie between 0 and 1"),
+    "on": (lambda: SquareLaw(0.5).roc_gap("both", 0.2), 'on must be "negatives" or "positives"'),
+    "level": (lambda: credit_law().quantile([0.5, np.nan]), "u must lie between 0 and 1"),
+    "group": (lambda: SquareLaw(0.5).negatives(2), "group must be an index from 0 to 1, not 2"),
+    "mixture length": (lambda: SquareLaw(0.5).auc([1.0]), "one weight for each of the 4 cells"),
+    "mixture sum": (lambda: SquareLaw(0.5).auc([1, 1, 0, 0]), "non-negative and sum to one"),
+    "knots": (lambda: PiecewiseLinearLaw([0, 0, 1], CDF, EQUAL_WEIGHTS), "strictly increasing"),
+    "one knot": (lambda: PiecewiseLinearLaw([0], [[1]] * 4, EQUAL_WEIGHTS), "at least 2 finite"),
+    "decreasing": (
+        lambda: PiecewiseLinearLaw([0, 1, 2, 3], [[0, 0.6, 0.5, 1]] * 4, EQUAL_WEIGHTS),
+        "cdf_values must not decrease",
+    ),
+    "ends": (
+        lambda: PiecewiseLinearLaw([0, 1, 2], [[0.1, 0.5, 1]] * 4, EQUAL_WEIGHTS),
+        "start at 0 and end at 1",
+    ),
+    "rows": (
+        lambda: PiecewiseLinearLaw([0, 1, 2], CDF[:3], EQUAL_WEIGHTS),
+        r"shape \(4, 3\), not \(3, 3\)",
+    ),
+    "weights": (
+        lambda: PiecewiseLinearLaw([0, 1, 2], CDF, [[0.25, 0.25], [0.25, 0.35]]),
+        "cell_weights must be positive and sum to one",
+    ),
+    "weights shape": (
+        lambda: PiecewiseLinearLaw([0, 1, 2], CDF, [0.25] * 4),
+        r"cell_weights must have shape \(2, K\)",
+    ),
+    "labels": (
+        lambda: PiecewiseLinearLaw([0, 1, 2], CDF, EQUAL_WEIGHTS, groups="abc"),
+        "3 group labels for the 2 groups",
+    ),
+    "probabilities": (
+        lambda: DiscreteLaw([0, 1], [[0.5, 0.6]] * 4, EQUAL_WEIGHTS),
+        "non-negative and sum to one",
+    ),
+    "levels": (lambda: credit_law().discretised(1), "levels must be at least 2"),
+    "thresholds": (lambda: credit_law().discretised(thresholds=[0.5, 0.2]), "increasing sequence"),
+}
+
+
+@pytest.mark.parametrize(("refused", "message"), REFUSALS.values(), ids=REFUSALS.keys())
+def test_bad_parameters_are_refused_in_one_sentence(refused, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        refused()
+    text = str(error.value)
+    assert text.endswith(".")
+    assert "\n" not in text

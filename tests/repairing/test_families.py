@@ -1,0 +1,135 @@
+"""A repair asks families what to align and what their gaps are, never which family they are."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import number_cases
+import numpy as np
+import pytest
+
+import evenscore as es
+from evenscore.gaps.family import Alignment, GapFamily, labels_of_pairs
+from evenscore.inference.estimate import GapKey
+from evenscore.repairing.fitting import repair
+from evenscore.scores.curve import RocCurve
+from evenscore.scores.distribution import Distribution
+
+STORED = json.loads(
+    (Path(__file__).parents[1] / "stored" / "numbers.json").read_text(encoding="utf-8")
+)["repairs"]
+
+
+def sample(n=3000, n_groups=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y, group = rng.integers(0, 2, n), rng.integers(0, n_groups, n)
+    return y, rng.normal(size=n) + 1.2 * y + 0.6 * group, group
+
+
+@dataclass(frozen=True)
+class Made(GapFamily):
+    """Do all people of one group rank above those of another? The classes do not count."""
+
+    tolerance: float | None = None
+    name = "made"
+    family = "made"
+    heading = "Made gaps"
+
+    def keys(self, groups, pairs=None):
+        return tuple(GapKey("made", *names) for names in labels_of_pairs(groups, pairs))
+
+    def values(self, scores, pairs=None):
+        groups = scores.cell % scores.n_groups
+        laws = [
+            Distribution.from_sample(scores.score[groups == g], scores.weight[groups == g])
+            for g in range(scores.n_groups)
+        ]
+        compared = scores.pairs() if pairs is None else pairs
+        return np.array([RocCurve(laws[i], laws[j]).area - 0.5 for i, j in compared])
+
+
+class ByShifts(Made):
+    def targets(self, n_groups, *, guards=True):
+        return Alignment(by_shifts=True, n_free=n_groups - 1)
+
+
+class ByCuts(Made):
+    """Not a RocConstraint, and yet repaired like one."""
+
+    name = "lined_up"
+    asked = es.RocConstraint(on="negatives", rates=(0.2,))
+
+    def keys(self, groups, pairs=None):
+        return self.asked.keys(groups, pairs)
+
+    def values(self, scores, pairs=None):
+        return self.asked.values(scores, pairs)
+
+    def cells(self, n_groups):
+        return self.asked.cells(n_groups)
+
+    def targets(self, n_groups, *, guards=True):
+        return self.asked.targets(n_groups, guards=guards)
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("tolerance", [0.0, 0.05])
+def test_a_family_that_is_closed_by_shifts(n_groups, tolerance):
+    y, score, group = sample(n_groups=n_groups)
+    fair = repair(y, score, sensitive_features=group, constraints=ByShifts(tolerance))
+    before, after = (max(abs(gap.value) for gap in fair.gaps[when]) for when in ("before", "after"))
+    assert before > 0.1
+    assert 0.7 * tolerance <= after <= tolerance + 2e-3
+    assert fair.constraints == ("made",)
+    assert fair.shortfall is None
+
+
+def test_a_family_that_is_closed_by_cuts():
+    y, score, group = sample()
+    one, two = (
+        repair(y, score, sensitive_features=group, constraints=constraint)
+        for constraint in (ByCuts(), ByCuts.asked)
+    )
+    for made, known in zip(one.maps, two.maps, strict=True):
+        np.testing.assert_array_equal((made.x, made.y), (known.x, known.y))
+
+
+def test_a_family_that_cannot_be_repaired_says_why():
+    y, score, group = sample()
+    with pytest.raises(ValueError, match="made cannot be repaired: nothing is known of how one"):
+        repair(y, score, sensitive_features=group, constraints=["bnsp", Made()])
+
+
+def test_shortfalls_are_told_by_what_was_aligned():
+    y, score, group = sample(n_groups=2)
+    with pytest.warns(UserWarning, match="one shift has to close 2 gaps between 2 groups"):
+        repair(y, score * (1 + group), sensitive_features=group, constraints=["bnsp", ByShifts()])
+    tied = np.round(score)
+    with pytest.warns(UserWarning, match=r"leaves roc_gap\(negatives\) at 0.2 .*scores are tied"):
+        repair(y, tied, sensitive_features=group, constraints=ByCuts())
+
+
+# ---------------------------------------------------------------------- version 0.1.0
+
+
+@pytest.mark.filterwarnings("ignore:The repair leaves")
+@pytest.mark.parametrize("name", number_cases.REPAIRS)
+def test_maps_are_those_of_the_first_version(name):
+    case, constraints = number_cases.REPAIRS[name]
+    columns = number_cases.columns(case)
+    fair = repair(
+        columns["y"],
+        columns["score"],
+        sensitive_features=columns["groups"],
+        constraints=constraints(es),
+        sample_weight=columns["weight"],
+    )
+    for mapping, knots in zip(fair.maps, STORED[name]["maps"], strict=True):
+        np.testing.assert_allclose((mapping.x, mapping.y), knots, rtol=0, atol=1e-9)
+    for when in ("before", "after"):
+        for gap, (value, low, high, p_value) in zip(
+            fair.gaps[when], STORED[name][when], strict=True
+        ):
+            if gap.family == "auc":
+                numbers = (gap.value, gap.low, gap.high, gap.p_value)
+                assert numbers == pytest.approx((value, low, high, p_value), abs=1e-9)

@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenscore.repairing import IncreasingMap
+from evenscore.repairing.maps import apply_by_group
+
+NUMBERS = st.floats(-100, 100, allow_nan=False)
+
+
+def naive(mapping, score):
+    """The rule of `Repair.to_dict`, one score at a time."""
+    x, y = mapping.x.tolist(), mapping.y.tolist()
+    if score < x[0]:
+        return score + (y[0] - x[0])
+    if score >= x[-1]:
+        return score + (y[-1] - x[-1])
+    k = max(k for k in range(len(x)) if x[k] <= score)
+    return y[k] + (score - x[k]) * (y[k + 1] - y[k]) / (x[k + 1] - x[k])
+
+
+@st.composite
+def maps(draw):
+    x, y = (
+        sorted(draw(st.lists(st.integers(-50, 50), min_size=3, max_size=8, unique=True)))
+        for _ in range(2)
+    )
+    n = min(len(x), len(y))
+    return IncreasingMap(np.array(x[:n], float), np.array(y[:n], float))
+
+
+@given(mapping=maps(), scores=st.lists(NUMBERS, min_size=1, max_size=20))
+def test_by_the_rule_as_written(mapping, scores):
+    expected = [naive(mapping, score) for score in scores]
+    np.testing.assert_allclose(mapping(scores), expected, rtol=1e-12, atol=1e-9)
+
+
+@given(mapping=maps(), scores=st.lists(NUMBERS, min_size=2, max_size=20))
+def test_it_increases_and_is_inverted(mapping, scores):
+    scores = np.sort(scores)
+    assert np.all(np.diff(mapping(scores)) >= 0.0)
+    np.testing.assert_allclose(mapping.inverse(mapping(scores)), scores, atol=1e-9)
+    np.testing.assert_array_equal(mapping(mapping.x), mapping.y)
+
+
+def beside(x, steps=4):
+    """The knots and their nearest neighbours among the doubles."""
+    found, up, down = [x], x, x
+    for _ in range(steps):
+        up, down = np.nextafter(up, np.inf), np.nextafter(down, -np.inf)
+        found += [up, down]
+    return np.sort(np.concatenate(found))
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 8),
+    scales=st.tuples(st.integers(-8, 8), st.integers(-8, 8)),
+)
+def test_no_two_neighbouring_doubles_are_exchanged_at_a_knot(seed, n, scales):
+    rng = np.random.default_rng(seed)
+    x, y = (np.sort(rng.normal(size=n)) * 10.0**scale for scale in scales)
+    mapping = IncreasingMap(x, y)
+    assert np.all(np.diff(mapping(beside(x))) >= 0.0)
+    assert np.all(np.diff(mapping.inverse(beside(y))) >= 0.0)
+    np.testing.assert_array_equal(mapping(x), y)
+
+
+def test_linear_interpolation_alone_would_exchange_them():
+    """Why the lines are held at the next knot."""
+    rng = np.random.default_rng(0)
+    exchanged = 0
+    for _ in range(200):
+        x, y = np.sort(rng.normal(size=5)), np.sort(rng.normal(size=5))
+        exchanged += bool(np.any(np.diff(np.interp(beside(x), x, y)) < 0.0))
+    assert exchanged > 0
+
+
+def test_the_identity_changes_no_bit():
+    same = IncreasingMap(np.array([0.1, 0.7]), np.array([0.1, 0.7]))
+    score = np.random.default_rng(0).normal(size=100)
+    np.testing.assert_array_equal(same(score), score)
+    assert same.is_identity
+    assert same(0.3).shape == ()
+
+
+def test_points_that_would_make_it_decrease_are_left_out():
+    made = IncreasingMap.through([0, 1, 1, 2, 3], [0, 1, 2, 0.5, 3])
+    assert (made.x.tolist(), made.y.tolist()) == ([0, 1, 3], [0, 1, 3])
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "told"),
+    [
+        ([0, 1, 1], [0, 1, 2], "The x of a map must increase, but 1 follows 1"),
+        ([0, 1], [1, 0], "The y of a map must increase, but 0 follows 1"),
+        ([0, np.nan], [0, 1], "The x of a map must be a list of finite numbers"),
+        ([], [], "finite numbers"),
+        ([0, 1], [0, 1, 2], "A map has 2 knots x but 3 values y"),
+        (["a"], [0], "x must be a number or several"),
+        (["0", "1"], [0, 1], r"The x of a map must be a list of numbers, not \['0', '1'\]"),
+        ([0, 1], [False, True], "The y of a map must be a list of numbers"),
+    ],
+)
+def test_what_is_no_map(x, y, told):
+    with pytest.raises(ValueError, match=told):
+        IncreasingMap(x, y)
+
+
+def test_by_group_in_pieces():
+    rng = np.random.default_rng(0)
+    n = 200_000
+    score, codes = rng.normal(size=n), rng.integers(-1, 3, n)
+    made = tuple(
+        IncreasingMap(np.array([-1.0, 0.0, 1.0]), np.array([-1.0, shift, 1.0]))
+        for shift in (-0.5, 0.0, 0.5)
+    )
+    found = apply_by_group(score, codes, made)
+    np.testing.assert_array_equal(found[codes == -1], score[codes == -1])
+    for k in range(3):
+        np.testing.assert_array_equal(found[codes == k], made[k](score[codes == k]))

@@ -1,0 +1,206 @@
+"""A repair as JSON: written whole, read back the same, anything else refused in a sentence."""
+
+import datetime
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenscore import Estimate, Repair, RocConstraint, repair
+from evenscore.repairing import IncreasingMap
+
+ROC = RocConstraint(on="both", rates=(1 / 8, 1 / 4))
+STORED = Path(__file__).parents[1] / "stored" / "repair-1.0.json"
+
+
+def sample(n=2000, n_groups=3):
+    rng = np.random.default_rng(0)
+    y, group = rng.integers(0, 2, n), rng.integers(0, n_groups, n)
+    return y, rng.normal(size=n) + 1.5 * y + 0.7 * group, group
+
+
+def assert_same(read, fair):
+    """Field by field, NaN like NaN."""
+    for name in ("groups", "constraints", "conflicts", "unseen", "columns", "shortfall"):
+        assert getattr(read, name) == getattr(fair, name)
+    for one, two in zip(read.maps, fair.maps, strict=True):
+        np.testing.assert_array_equal((one.x, one.y), (two.x, two.y))
+    assert set(read.gaps) == set(fair.gaps)
+    for when, gaps in fair.gaps.items():
+        np.testing.assert_equal(
+            *([asdict(gap) for gap in some] for some in (read.gaps[when], gaps))
+        )
+    assert read.to_dict() == fair.to_dict()
+
+
+@pytest.mark.parametrize("constraints", [ROC, ["bpsn", "bnsp"]], ids=str)
+def test_json_and_back(tmp_path, constraints):
+    y, score, group = sample()
+    asked = dict(constraints=constraints, tolerance=0.03, unseen="unchanged")
+    fair = repair(y, score, sensitive_features={"kind": group}, **asked)
+    text = fair.to_json(tmp_path / "maps.json")
+    assert json.loads(text)["version"] == "2.0"
+    for read in (Repair.from_dict(json.loads(text)), Repair.from_json(tmp_path / "maps.json")):
+        assert_same(read, fair)
+        assert repr(read) == repr(fair)
+        np.testing.assert_array_equal(
+            read.transform(score, sensitive_features=group),
+            fair.transform(score, sensitive_features=group),
+        )
+        assert [str(gap) for gap in read.gaps["after"]] == [str(gap) for gap in fair.gaps["after"]]
+    assert [path.name for path in tmp_path.iterdir()] == ["maps.json"]
+
+
+def test_numbers_that_json_does_not_have_and_crossed_groups(tmp_path):
+    gap = Estimate(
+        "bnsp", math.nan, -math.inf, math.inf, 0.95, "made", first="a × 1", second="b × 2"
+    )
+    fair = Repair(
+        (("a", 1), ("b", True)),
+        (IncreasingMap([0], [0]), IncreasingMap([0.1, 1e300], [-1e-300, 0.1 + 0.2])),
+        gaps={"before": (gap,), "after": ()},
+    )
+    assert math.isnan(gap.beyond_p_value)
+    fair.to_json(tmp_path / "maps.json")
+    read = Repair.from_json(tmp_path / "maps.json")
+    assert_same(read, fair)
+    assert read.groups[1][1] is True
+    [back] = read.gaps["before"]
+    assert (back.low, back.high, back.degrees_of_freedom) == (-math.inf, math.inf, math.inf)
+    assert math.isnan(back.value)
+    assert math.isnan(back.beyond_p_value)
+    assert back.rate is None
+
+
+# ---------------------------------------------------------------------- version 1
+
+
+def test_a_file_of_version_1():
+    read = Repair.from_json(STORED)
+    old = json.loads(STORED.read_text(encoding="utf-8"))
+    assert old["version"] == 1
+    assert read.groups == tuple(one["group"] for one in old["maps"])
+    for mapping, one in zip(read.maps, old["maps"], strict=True):
+        assert (mapping.x.tolist(), mapping.y.tolist()) == (one["x"], one["y"])
+    for when in ("before", "after"):
+        for gap, content in zip(read.gaps[when], old["gaps"][when], strict=True):
+            for name in ("name", "value", "low", "high", "p_value", "first", "second", "rate"):
+                assert getattr(gap, name) == content[name]
+            assert gap.title == f"{content['name']} at {content['rate']:.4g}, a and b"
+            assert gap.family == "roc"
+            assert gap.degrees_of_freedom == math.inf
+            assert math.isnan(gap.beyond_p_value)
+    assert_same(Repair.from_dict(read.to_dict()), read)
+
+
+def test_what_version_1_called_pooled():
+    read = Repair.from_dict({**WHOLE, "version": 1, "unseen": "pooled"})
+    assert read.unseen == "unchanged"
+    assert read.transform([0.5], sensitive_features=["other"]).tolist() == [0.5]
+    with pytest.raises(ValueError, match="'error', 'unchanged', not 'pooled'"):
+        Repair.from_dict({**WHOLE, "unseen": "pooled"})
+
+
+# ---------------------------------------------------------------------- what is no repair
+
+MAPS = [{"group": "a", "x": [0, 1], "y": [0, 1]}, {"group": "b", "x": [0], "y": [1]}]
+WHOLE = {"format": "evenscore.repair", "version": "2.0", "maps": MAPS}
+
+
+@pytest.mark.parametrize("version", [1, "2.0", "2.1"])
+def test_maps_alone_will_do(version):
+    read = Repair.from_dict({**WHOLE, "version": version, "added later": 1})
+    assert repr(read) == "<Repair: groups a, b, at most 2 knots per map>"
+    assert (read.constraints, read.conflicts, read.unseen) == ((), (), "error")
+    assert (read.gaps, read.columns) == ({"before": (), "after": ()}, None)
+    assert read.transform([0.5, 0.5], sensitive_features=["a", "b"]).tolist() == [0.5, 1.5]
+    named = Repair.from_dict({**WHOLE, "maps": MAPS[1:], "constraints": ["bnsp"]})
+    assert repr(named) == "<Repair of bnsp: groups b, at most 1 knot per map>"
+
+
+@pytest.mark.parametrize("version", [1, "2.0"])
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (dict(format="other"), "This is not a repair: it lacks 'format': 'evenscore.repair'"),
+        (dict(version=2), "of version 2; this evenscore reads versions 1 and 2.0"),
+        (dict(version=True), "of version True; this evenscore reads"),
+        (dict(version="1"), "of version '1'; this evenscore reads"),
+        (dict(version="3.0"), "of version '3.0'; this evenscore reads"),
+        (dict(maps=[{"group": "a"}]), "must be a list of group, x and y"),
+        (dict(maps="none"), "must be a list of group, x and y"),
+        (dict(maps=[]), "one map per group"),
+        (dict(maps=[MAPS[0]] * 2), r"The repair names a group twice: \['a', 'a'\]"),
+        (dict(maps=[{"group": ["a", "b"], "x": [0], "y": [0]}, MAPS[0]]), "by 1 or 2 of them"),
+        (dict(maps=[{"group": {}, "x": [0, 1], "y": [0, 1]}]), "{} is not the label of a group"),
+        (dict(maps=[{"group": "a", "x": [0, 0], "y": [0, 1]}]), "The x of a map must increase"),
+        (dict(maps=[{"group": "a", "x": ["1", "2"], "y": [0, 1]}]),
+         r"The x of a map must be a list of numbers, not \['1', '2'\]"),
+        (dict(maps=[{"group": "a", "x": [0, 1], "y": [False, 1]}]), "The y of a map must be a"),
+        (dict(maps=[{"group": "a", "x": 1, "y": 1}]), "The x of a map must be a list of finite"),
+        (dict(maps=[{"group": "a", "x": [None], "y": [1]}]), "The x of a map must be a"),
+        (dict(unseen="perhaps"), "unseen must be one of 'error', 'unchanged', not 'perhaps'"),
+        (dict(columns=["sex", "old"]), "known by the same columns, but here by 1 or 2 of them"),
+        (dict(columns="sex"), "repair.columns must be a list, not 'sex'"),
+        (dict(constraints="abc"), "repair.constraints must be a list, not 'abc'"),
+        (dict(constraints=None), "repair.constraints must be a list, not None"),
+        (dict(constraints=[1]), r"repair.constraints\[0\] must be of type text, not 1"),
+        (dict(conflicts="abc"), "repair.conflicts must be a list, not 'abc'"),
+        (dict(shortfall=3), "repair.shortfall must be of type text, not 3"),
+        (dict(gaps=None), "repair.gaps must be an object, not None"),
+        (dict(gaps={"before": 3}), "repair.gaps.before must be a list, not 3"),
+        (dict(gaps={"before": [3]}), r"repair.gaps.before\[0\] must be an object, not 3"),
+        (dict(gaps={"before": [{}]}), r"repair.gaps.before\[0\] lacks 'name'"),
+        (dict(gaps={"before": [{"name": "g", "value": "x", "low": 0, "high": 0, "method": "",
+                                "confidence_level": 0.9}]}),
+         r"repair.gaps.before\[0\].value must be a number, not 'x'"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_no_repair(version, changed, told):
+    with pytest.raises(ValueError, match=told) as caught:
+        Repair.from_dict({**WHOLE, "version": version, **changed})
+    assert str(caught.value).endswith(".")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["{", "", "[1", "\x80"])
+def test_what_is_no_json(text, tmp_path):
+    path = tmp_path / "maps.json"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"maps\.json is not a JSON file"):
+        Repair.from_json(path)
+
+
+def test_text_is_not_a_path():
+    with pytest.raises(ValueError, match="from_json takes the path of a file"):
+        Repair.from_json(json.dumps(WHOLE))
+    with pytest.raises(ValueError, match="This is not a repair"):
+        Repair.from_dict(json.dumps(WHOLE))
+
+
+@pytest.mark.parametrize(
+    "label", [datetime.date(2020, 1, 1), math.inf, b"a", ("a", datetime.date(2020, 1, 1))], ids=str
+)
+def test_groups_that_json_cannot_hold(label, tmp_path):
+    other = ("b", "b") if isinstance(label, tuple) else "b"
+    fair = Repair((label, other), (IncreasingMap([0], [0]), IncreasingMap([0], [1])))
+    with pytest.raises(
+        ValueError, match=r"cannot be stored: its label must be text, a number"
+    ) as no:
+        fair.to_json(tmp_path / "maps.json")
+    assert str(no.value).endswith(".")
+    assert not list(tmp_path.iterdir())
+
+
+def test_groups_of_any_kind_have_maps():
+    y, score, group = sample(n_groups=2)
+    days = np.array([datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)])[group]
+    fair = repair(y, score, sensitive_features=days)
+    with pytest.raises(ValueError, match=r"date\(2020, 1, 1\) cannot be stored"):
+        fair.to_dict()
+    with pytest.raises(ValueError, match="differ in length: y_score has 1 row, sens"):
+        fair.transform([1.0], sensitive_features=days[:2])

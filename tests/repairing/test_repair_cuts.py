@@ -1,0 +1,87 @@
+"""Gaps at cuts inside the search are those of the definition, ties and weights included."""
+
+import numpy as np
+import pytest
+from conftest import draw
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenscore import GroupedScores, RocConstraint
+from evenscore.repairing.cuts import largest_gaps, wanted_cuts, worst_excess
+from evenscore.repairing.fitting import repair, repaired_scores
+from evenscore.repairing.maps import IncreasingMap
+
+RATES = (0.125, 0.25, 0.6)
+
+
+def table(y, score, group, weight=None):
+    return GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
+
+
+def wanted_of(scores, constraint, tolerance=0.0):
+    targets = [(cut, tolerance) for cut in constraint.targets(scores.n_groups, guards=False).cuts]
+    return wanted_cuts(scores, targets, min_beyond=0.0, sizes=scores.effective_sizes)
+
+
+def some_map(rng, kind):
+    """Whole numbers meet in several groups; other knots leave the scores of a group alone."""
+    x = np.arange(-3.0, 4.0)
+    if kind == "whole":
+        return IncreasingMap(x, np.cumsum(rng.integers(1, 3, len(x))) - 5.0)
+    if kind == "squeezed":  # neighbouring doubles become equal
+        return IncreasingMap(x, 1e8 + 1e-7 * np.cumsum(rng.uniform(1.0, 3.0, len(x))))
+    return IncreasingMap(x, np.cumsum(rng.uniform(0.1, 2.0, len(x))) - 5.0)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n_groups=st.sampled_from([2, 3, 5]),
+    levels=st.sampled_from([None, 1, 10, 40]),
+    weights=st.sampled_from([None, "integer", "real"]),
+    kind=st.sampled_from(["whole", "real", "squeezed"]),
+)
+def test_by_the_definition(seed, n_groups, levels, weights, kind):
+    y, score, group, weight = draw(seed, 60, n_groups, levels, weights)
+    scores = table(y, score, group, weight)
+    rng = np.random.default_rng(seed)
+    maps = tuple(some_map(rng, kind) for _ in range(n_groups))
+    repaired = repaired_scores(scores, maps)
+    excess = []
+    for on in ("negatives", "positives"):
+        constraint = RocConstraint(on=on, rates=RATES)
+        values = np.abs(constraint.values(repaired)).reshape(-1, len(RATES)).max(axis=0)
+        found = largest_gaps(wanted_of(scores, constraint), maps)
+        np.testing.assert_allclose(found, values, rtol=0, atol=1e-12)
+        excess.append(values.max())
+    both = wanted_of(scores, RocConstraint(on="both", rates=RATES), tolerance=0.1)
+    assert worst_excess(both, maps) == pytest.approx(max(excess) - 0.1, abs=1e-11)
+
+
+@pytest.mark.parametrize("options", [{}, {"tolerance": 0.05}, {"guards": False}, {"soften": 400}])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_alike_groups_with_few_levels_are_left_alone(options, weighted):
+    rng = np.random.default_rng(0)
+    y, weight = rng.integers(0, 2, 400), rng.gamma(2.0, size=400)
+    score = np.clip(np.round(3.0 * (rng.normal(size=400) + y)), -4, 5)
+    twice = [np.tile(column, 2) for column in (y, score, weight)]
+    fair = repair(
+        *twice[:2],
+        sensitive_features=np.repeat(["a", "b"], 400),
+        sample_weight=twice[2] if weighted else None,
+        **options,
+    )  # a warning would be an error
+    assert len(np.unique(score)) == 10
+    assert fair.shortfall is None
+    assert np.abs([gap.value for gap in fair.gaps["after"]]).max() < 1e-12
+    assert all(mapping.is_identity for mapping in fair.maps)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_names_of_groups_do_not_matter_to_what_is_left(seed):
+    y, score, group, weight = draw(seed, 900, 2, 40, "real", shift=0.8)
+    fair, other = (
+        repair(y, score, sensitive_features=names, sample_weight=weight, share=1.0)
+        for names in (np.array(["a", "b"])[group], np.array(["b", "a"])[group])
+    )
+    one, two = ([gap.value for gap in each.gaps["after"]] for each in (fair, other))
+    np.testing.assert_allclose(one, -np.array(two), atol=1e-12)

@@ -1,0 +1,75 @@
+"""Thinned curves and tables: fewer points, each of them exact."""
+
+import numpy as np
+import pytest
+from conftest import draw
+
+from evenscore import GroupedScores, RocCurve, rates_at
+from evenscore.scores.thinning import coarsened, histogram, outline
+
+
+@pytest.mark.parametrize("levels", [None, 6])
+def test_outline_points_are_vertices(levels):
+    y, score, group, _ = draw(1, n=3000, levels=levels)
+    scores = GroupedScores.from_arrays(y, score, sensitive_features=group)
+    curve = RocCurve(scores.pooled("negatives"), scores.pooled("positives"))
+    found = outline(curve, "everyone", 100)
+    assert 2 <= len(found.x) <= 101
+    assert (found.x[0], found.y[0], found.x[-1], found.y[-1]) == (0.0, 0.0, 1.0, 1.0)
+    for t, x, y_above in zip(found.thresholds, found.x, found.y, strict=True):
+        assert x == pytest.approx(np.mean(score[y == 0] > t), abs=1e-12)
+        assert y_above == pytest.approx(np.mean(score[y == 1] > t), abs=1e-12)
+    # Thinning a curve costs little of its area.
+    assert np.trapezoid(found.y, found.x) == pytest.approx(curve.area, abs=2e-3)
+
+
+def test_outline_of_an_empty_sample_is_empty():
+    y, score, group, _ = draw(1, n=50)
+    scores = GroupedScores.from_arrays(y, score, sensitive_features=group, group_order=[0, 1, 2])
+    cells = scores.cell_distributions
+    assert len(outline(RocCurve(cells[2], cells[3]), "nobody").x) == 0
+
+
+@pytest.mark.parametrize("weights", [None, "real"])
+def test_rates_at_coarse_levels_are_exact(weights):
+    y, score, group, weight = draw(2, n=5000, n_groups=3, levels=None, weights=weights)
+    scores = GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
+    coarse = coarsened(scores, 100)
+    assert len(np.unique(coarse.score)) <= 100
+    assert coarse.groups == scores.groups
+    np.testing.assert_allclose(coarse.cell_weights, scores.cell_weights)
+    np.testing.assert_allclose(coarse.cell_counts, scores.cell_counts)
+    np.testing.assert_allclose(coarse.effective_sizes, scores.effective_sizes)
+    cuts = np.unique(coarse.score)
+    np.testing.assert_allclose(rates_at(coarse, cuts).fpr, rates_at(scores, cuts).fpr, atol=1e-12)
+    assert coarsened(scores, len(scores)) is scores
+
+
+def test_coarsening_keeps_empty_cells_and_ties():
+    scores = GroupedScores.from_arrays(
+        [0, 1, 0, 0, 0, 0], [1, 1, 1, 2, 3, 3], sensitive_features=list("aaabbb")
+    )
+    coarse = coarsened(scores, 2)
+    np.testing.assert_array_equal(coarse.cell_counts, scores.cell_counts)
+
+
+def test_a_histogram_ignores_outliers_but_counts_them():
+    score = np.concatenate([np.linspace(0, 1, 2000), [1e9, -1e9]])
+    scores = GroupedScores.from_arrays(
+        np.arange(2002) % 2, score, sensitive_features=np.arange(2002) // 2 % 2
+    )
+    found = histogram(scores)
+    np.testing.assert_allclose(found.share.sum(axis=1), 1.0)
+    assert np.median(np.diff(found.edges)) < 0.1
+    assert found.density.shape == found.share.shape
+    np.testing.assert_allclose(found.cumulative[:, -1], 1.0)
+
+
+def test_no_bin_of_a_histogram_is_much_narrower_than_the_others():
+    score = np.concatenate([np.full(30, 1e-12), np.linspace(0, 1, 2000), np.full(30, 1 - 1e-12)])
+    n = len(score)
+    scores = GroupedScores.from_arrays(
+        np.arange(n) % 2, score, sensitive_features=np.arange(n) // 2 % 2
+    )
+    widths = np.diff(histogram(scores).edges)
+    assert widths.min() > 0.9 * np.median(widths)

@@ -1,0 +1,47 @@
+import matplotlib.pyplot as plt
+import pytest
+from closing import closed_figures  # noqa: F401
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.cbook import is_math_text
+
+from evenscore.showing.plots.text import as_label, group_names, literal, shorten
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=30))
+def test_literal_text_is_never_a_formula_and_has_only_printable_characters(text):
+    found = literal(text)
+    assert not is_math_text(found)
+    assert found.isprintable()
+    if text.isprintable():
+        # What matplotlib shows of a text without formulas.
+        assert found.replace(r"\$", "$") == text
+
+
+@pytest.mark.parametrize(
+    "name", ["$x$", r"$\frac$", "$", r"\$", "_hidden", "<script>", "é ß 日"[:3]]
+)
+def test_a_name_is_drawn_letter_by_letter(name):
+    figure, ax = plt.subplots()
+    ax.plot([0, 1], [0, 1], label=as_label(literal(name)))
+    [text] = ax.legend().get_texts()
+    shown, formula = text._preprocess_math(text.get_text())
+    assert (shown.strip(), formula) == (name, False)
+    figure.canvas.draw()
+
+
+def test_shortened():
+    assert shorten("abc") == "abc"
+    long = "a" * 20 + "b" * 20
+    assert len(shorten(long)) == 28
+    assert shorten(long).startswith("aaaa")
+    assert shorten(long).endswith("bbbb")
+    assert "…" in shorten(long)
+
+
+def test_names_differ_even_if_their_short_forms_do_not():
+    groups = ["x" * 20 + str(k) + "y" * 20 for k in range(3)]
+    names = group_names(groups)
+    assert len(set(names)) == 3
+    assert group_names([1, "1", True]) == ("1 (1)", "1 (2)", "True")
+    assert group_names([("Female", "Black"), None, " "]) == ("Female × Black", "None", "' '")

@@ -1,0 +1,325 @@
+"""The report as text: structure, escaping, policy, size and the numbers themselves."""
+
+import base64
+import hashlib
+import json
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from report_cases import HOSTILE, SCRIPT, case, read
+
+from evenscore import audit
+from evenscore.auditing import AuditResult
+from evenscore.scores.labels import label_text
+from evenscore.showing import report
+from evenscore.showing.numbers import share
+
+SHAPES = [
+    pytest.param(dict(n_groups=1), id="K1"),
+    pytest.param(dict(n_groups=2), id="K2"),
+    pytest.param(dict(n_groups=4, weights="real"), id="K4-weights"),
+    pytest.param(dict(n_groups=7, n=600, levels=10), id="K7-ties"),
+]
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def shown(request):
+    result = case(**request.param)
+    html = report.render(result)
+    return result, html, read(html)
+
+
+def test_headings_are_in_order_and_landmarks_are_there(shown):
+    _, _, page = shown
+    levels = [int(node.tag[1]) for node in page.all() if re.fullmatch(r"h[1-6]", node.tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    for landmark in ("header", "nav", "main", "footer"):
+        page.one(landmark)
+    assert page.one("html").attributes["lang"] == "en"
+    ids = [node.attributes["id"] for node in page.all(id=True)]
+    assert len(ids) == len(set(ids))
+    for section in page.all("section"):
+        assert section.attributes["aria-labelledby"] in ids
+    for link in page.all("a"):
+        assert link.attributes["href"].removeprefix("#") in ids
+
+
+def test_it_opens_with_findings_then_pictures_then_tables(shown):
+    result, _, page = shown
+    order = [section.attributes["id"] for section in page.all("section")]
+    assert order[:3] == ["findings", "pictures", "explorer"]
+    text = page.one("section", id="findings").text
+    positions = [text.index(" ".join(finding.text.split())) for finding in result.findings]
+    assert positions == sorted(positions)
+    for warning in result.warnings:
+        assert " ".join(warning.split()) in text
+
+
+def test_nothing_outside_is_referred_to(shown):
+    _, html, page = shown
+    for node in page.all():
+        for name, value in node.attributes.items():
+            assert not name.startswith("on")
+            assert name not in ("style", "src", "srcset", "action")
+            if name == "href":
+                assert value.startswith("#") or value == "data:,"
+    assert "http://" not in html
+    assert "https://" not in html
+    assert "@import" not in html
+    for reference in re.findall(r"url\(([^)]*)\)", html):
+        assert reference.startswith("#")
+
+
+def test_references_within_pictures_exist_and_pictures_have_titles(shown):
+    _, html, page = shown
+    ids = {node.attributes["id"] for node in page.all(id=True)}
+    assert set(re.findall(r"url\(#([^)]*)\)", html)) <= ids
+    assert {node.attributes["href"][1:] for node in page.all("use")} <= ids
+    pictures = [svg for svg in page.all("svg") if svg.attributes.get("aria-hidden") != "true"]
+    assert len(pictures) >= 3
+    for svg in pictures:
+        assert svg.attributes["role"] == "img"
+        title = svg.one("title")
+        assert title.attributes["id"] == svg.attributes["aria-labelledby"]
+        assert len(title.text) > 20
+
+
+def test_hostile_names_are_text(shown):
+    result, html, page = shown
+    assert len(list(page.all("script"))) == 2
+    assert len(list(page.all("style"))) == 1
+    assert not list(page.all("b", onclick=True))
+    assert SCRIPT not in html
+    assert page.one("h1").text == "Score <i>one</i>"
+    cells = [
+        row.one("bdi").text for row in page.one("table", id="explorer-table").one("tbody").all("tr")
+    ]
+    assert cells == [" ".join(name.split()) for name in result.groups]
+    shown_names = tuple(label_text(name) for name in HOSTILE)
+    assert result.groups[: len(HOSTILE)] == shown_names[: len(result.groups)]
+    assert not {"\u2028", "\u202e"} & set(html)
+
+
+def test_policy_names_this_style_and_this_script(shown):
+    _, html, page = shown
+    policy = page.one("meta", http_equiv="Content-Security-Policy").attributes["content"]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    for kind, pattern in (
+        ("style-src", r"<style>(.*?)</style>"),
+        ("script-src", r"<script>(.*?)</script>"),
+    ):
+        [found] = re.findall(pattern, html, flags=re.S)
+        digest = base64.b64encode(hashlib.sha256(found.encode()).digest()).decode()
+        assert rules[kind] == f"'sha256-{digest}'"
+    assert "unsafe" not in policy
+    assert html.index("Content-Security-Policy") < html.index("<style>")
+
+
+def test_same_audit_same_bytes(shown):
+    result, html, _ = shown
+    assert report.render(AuditResult.from_dict(result.to_dict())) == html
+    assert len(html.encode()) < 1_000_000
+
+
+def test_every_table_can_be_scrolled_by_keyboard_and_has_a_caption(shown):
+    _, _, page = shown
+    regions = list(page.all("div", class_="scroll"))
+    assert len(regions) == len(list(page.all("table"))) >= 4
+    for region in regions:
+        assert region.attributes["tabindex"] == "0"
+        assert region.attributes["aria-label"]
+        assert region.one("caption").text
+        for head in region.all("th"):
+            assert head.attributes["scope"] in ("col", "row", "rowgroup")
+
+
+def number(text):
+    return float("nan") if text == "" else float(text)
+
+
+def same(one, two):
+    return one == two or (np.isnan(one) and np.isnan(two))
+
+
+def test_gaps_are_the_result_s_numbers(shown):
+    result, _, page = shown
+    rows = {row.attributes["data-gap"]: row for row in page.all("tr", data_gap=True)}
+    by_title = {gap.title: gap for gap in result.gaps}
+    assert set(rows) <= set(by_title)
+    if len(result.groups) == 2:
+        assert set(rows) == set(by_title)
+    detectable = {gap.title: np.minimum(gap.detectable(), 1.0) for gap in result.gaps}
+    for title, row in rows.items():
+        gap = by_title[title]
+        assert same(number(row.one("data").attributes["value"]), gap.value)
+        interval = row.one("span", class_="range")
+        assert same(number(interval.attributes["data-low"]), gap.low)
+        assert same(number(interval.attributes["data-high"]), gap.high)
+        cells = [cell.text for cell in row.all("td")]
+        assert cells[0] == f"{gap.value:+.3f}"
+        assert cells[1] == f"{gap.low:+.3f} to {gap.high:+.3f}"
+        assert cells[4] == f"{detectable[title]:.3f}"
+        assert cells[5] == gap.verdict
+    for name in dict.fromkeys(gap.name for gap in result.gaps):
+        assert result.worst(name).title in rows
+
+
+def test_people_are_the_result_s_numbers(shown):
+    result, _, page = shown
+    sample = result.sample
+    rows = list(page.all("tr", data_people=True))
+    assert len(rows) == len(result.groups)
+    for k, row in enumerate(rows):
+        cells = [cell.text for cell in row.all("td")]
+        assert cells[:4] == [
+            f"{sample.cell_counts[0, k]:,.0f}",
+            f"{sample.cell_counts[1, k]:,.0f}",
+            share(sample.prevalence_by_group[k]),
+            share(sample.group_share[k]),
+        ]
+        assert same(number(row.one("data").attributes["value"]), result.auc_by_group[k].value)
+
+
+def test_the_matrix_shows_the_weights_of_the_pairs(shown):
+    result, html, _ = shown
+    k = len(result.groups)
+    weights = result.auc_matrix.pair_weights
+    told = re.findall(r"<br>([0-9.]+%) of pairs</small>", html)
+    assert told == ([share(weight) for weight in weights.ravel()] if 2 * k <= 12 else [])
+
+
+def test_cuts_are_the_result_s_numbers(shown):
+    result, _, page = shown
+    cuts = result.thresholds
+    tables = list(page.all("table", data_cut=True))
+    assert len(tables) == len(cuts.thresholds)
+    for t, table in enumerate(tables):
+        for k, row in enumerate(table.one("tbody").all("tr")):
+            for name, cell in zip(
+                ("selection_rate", "fpr", "fnr", "precision"), row.all("td"), strict=True
+            ):
+                found = getattr(cuts, name)
+                assert cell.one("b").text == share(found.value[t, k])
+                expected = f"{100 * found.low[t, k]:.1f} to {100 * found.high[t, k]:.1f}"
+                if np.isnan(found.low[t, k]):
+                    expected = "no interval"
+                assert cell.one("span").text == expected
+
+
+def test_the_explorer_opens_at_the_first_cut_asked_for(shown):
+    result, html, page = shown
+    [block] = re.findall(r'<script type="application/json" id="explorer-data">(.*?)</script>', html)
+    data = json.loads(block)
+    start = int(page.one("input", id="threshold").attributes["value"])
+    assert data["thresholds"][start] == f"{result.thresholds.thresholds[0]:.4g}"
+    for k, row in enumerate(page.one("table", id="explorer-table").one("tbody").all("tr")):
+        for cell in row.all("td"):
+            found = getattr(result.thresholds, cell.attributes["data-rate"])
+            assert cell.one("b").text == share(found.value[0, k])
+
+
+def test_every_notion_is_explained(shown):
+    _, _, page = shown
+    text = page.one("section", id="words").text
+    for word in (
+        "AUC",
+        "ROC gap",
+        "Interval",
+        "Tolerance",
+        "Certificate",
+        "Precision",
+        "bnsp",
+        "inter_group",
+    ):
+        assert word in text
+
+
+def test_many_groups_are_readable_and_small():
+    rng = np.random.default_rng(3)
+    n = 1600
+    y, group = np.arange(n) % 2, np.arange(n) // 2 % 40
+    result = audit(y, rng.normal(size=n) + y + 0.01 * group, sensitive_features=group)
+    html = report.render(result)
+    assert len(html.encode()) < 500_000
+    page = read(html)
+    assert len(list(page.all("tr", data_people=True))) == 40
+    assert "Of 780 pairs, the 3 pairs of groups with the largest ROC gaps are drawn." in html
+    assert "Of 40 groups, the 6 that are in the pairs with the largest ROC gaps are drawn" in html
+    assert len(list(page.all("g", data_point=True))) == 6
+    for told in result.omitted:
+        assert told in page.one("section", id="notes").text
+
+
+def test_groups_without_a_class_are_shown_with_the_reason():
+    y = [0, 1] * 40 + [0] * 40
+    groups = ["a"] * 80 + ["nobody positive"] * 40
+    result = audit(y, range(120), sensitive_features=groups)
+    page = read(report.render(result))
+    assert "There are no positives of nobody positive" in page.one("section", id="findings").text
+    [gap] = page.all("tr", data_gap="bnsp, a and nobody positive")
+    assert [cell.text for cell in gap.all("td")][:2] == ["–", "no interval"]
+    assert "nan" not in page.one("main").text.split()
+    found = [gap.verdict for gap in result.gaps]
+    tiles = gap_tiles(page)
+    assert tiles["Gaps undefined"] == found.count("undefined") > 0
+    assert sum(tiles.values()) == len(found)
+
+
+def gap_tiles(page):
+    """The counts of gaps by what is said of them."""
+    tiles = page.one("dl", _class="tiles").all("div")
+    told = {tile.one("dt").text: next(tile.all("dd")).text for tile in tiles}
+    return {name: int(number) for name, number in told.items() if name.startswith("Gaps")}
+
+
+def test_every_gap_is_counted_in_a_tile():
+    result = case()
+    found = [gap.verdict for gap in result.gaps]
+    assert gap_tiles(read(report.render(result))) == {
+        "Gaps beyond the tolerance": found.count("beyond"),
+        "Gaps unclear": found.count("unclear"),
+        "Gaps within it": found.count("within"),
+    }
+    assert "undefined" not in found
+
+
+def test_what_has_no_interval_says_so_and_ratios_name_their_level():
+    result = case()
+    page = read(report.render(result))
+    captions = [caption.text for caption in page.one("section", id="pictures").all("figcaption")]
+    assert sum("The largest gap seen, without an interval, is" in told for told in captions) == 1
+    cuts = page.one("section", id="cuts").text
+    ratio = result.thresholds.impact_ratio
+    for value, low, high, note in zip(ratio.value, ratio.low, ratio.high, ratio.notes, strict=True):
+        assert f"95% interval {low:.2f} to {high:.2f}" in note
+        assert f"Impact ratio {value:.2f}: {' '.join(note.split())}." in cuts
+
+
+def test_odd_names_and_constant_scores():
+    groups = ["None", "None", " ", " "] * 10
+    result = audit([0, 1, 0, 1] * 10, [0.5] * 40, sensitive_features=groups)
+    html = report.render(result, title="\ud800 half a pair")
+    page = read(html)
+    html.encode("utf-8")
+    assert page.one("h1").text == "? half a pair"
+    assert [row.one("bdi").text for row in page.all("tr", data_people=True)] == ["' '", "None"]
+    assert "All scores are equal" in page.one("section", id="findings").text
+
+
+def test_write_and_to_html(tmp_path):
+    result = case()
+    path = report.write(result, tmp_path / "deep" / "a <b>.html")
+    assert path.read_text(encoding="utf-8") == report.render(result)
+    again = result.to_html(tmp_path / "again.html")
+    assert again.read_bytes() == path.read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["again.html", "deep"]
+
+
+def test_what_is_no_result_is_refused():
+    with pytest.raises(TypeError, match="result must be an AuditResult, not dict"):
+        report.render({})

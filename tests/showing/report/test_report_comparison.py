@@ -1,0 +1,68 @@
+"""Before and after: the comparison's numbers on one page."""
+
+import numpy as np
+import pytest
+from conftest import draw
+from report_cases import read
+
+from evenscore import audit
+from evenscore.showing import report
+
+
+@pytest.fixture(scope="module")
+def audits():
+    y, score, group, _ = draw(5, n=400, levels=None)
+    names = np.array(["a", "<b>"])[group]
+    fairer = score - 0.3 * group * (1 - 0.5 * y)
+    return [
+        audit(y, s, sensitive_features=names, title=title)
+        for s, title in ((score, "<old>"), (fairer, "new"))
+    ]
+
+
+def test_numbers_and_words(audits):
+    before, after = audits
+    comparison = after.compare(before)
+    html = report.render_comparison(before, after, comparison, title="Better?")
+    page = read(html)
+    opening = page.one("div", **{"class": "finding first changed"})
+    for told in comparison.words[:2]:
+        assert told in opening.text
+    assert comparison.most_changed is None  # no gap is told apart, and none is named
+    assert "changed most" not in opening.text
+    section = page.one("section", id="comparison")
+    rows = list(section.all("tr", data_difference=True))
+    assert len(rows) == len(comparison.differences)
+    for row, found in zip(rows, comparison.differences, strict=True):
+        values = [float(data.attributes["value"]) for data in row.all("data")]
+        assert values == [found.other.value, found.one.value, found.difference.value]
+        assert found.change in row.text
+    assert len(list(section.all("svg", role="img"))) == 2
+    assert page.one("h1").text == "Better?"
+    assert "<old>" in section.text
+    assert html == report.render_comparison(before, after, comparison, title="Better?")
+    assert len(html.encode()) < 1_000_000
+
+
+def test_the_gap_that_changed_most_opens_the_page():
+    y, group = np.tile([0, 0, 1, 1], 150), np.tile(["a", "b"], 300)
+    score = np.random.default_rng(0).normal(size=600) + y
+    before, after = (
+        audit(y, s, sensitive_features=group) for s in (score - 1.5 * (group == "b"), score)
+    )
+    comparison = after.compare(before, n_resamples=50)
+    most = max(comparison.gaps, key=lambda gap: abs(gap.magnitude.value))
+    assert comparison.most_changed is most
+    assert most.change == "smaller gap"
+    page = read(report.render_comparison(before, after, comparison))
+    opening = page.one("div", **{"class": "finding first changed"})
+    assert f"The gap that changed most is {most.words}." in opening.text
+
+
+def test_the_wrong_order_is_refused(audits):
+    before, after = audits
+    comparison = before.compare(after, n_resamples=50)
+    with pytest.raises(ValueError, match=r"it must be after\.compare\(before\)"):
+        report.render_comparison(before, after, comparison)
+    with pytest.raises(TypeError, match="comparison must be a ComparisonResult, not str"):
+        report.render_comparison(before, after, "no")
