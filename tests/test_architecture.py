@@ -93,10 +93,6 @@ def test_families_of_gaps_are_told_apart_in_their_own_room_only():
         if not name.startswith("gaps"):
             lines = path.read_text().splitlines()
             told_apart = [line for line in lines if asks.search(line)]
-            if name == "metrics":  # auc_gap is about AUC constraints by its name
-                told_apart = [
-                    line for line in told_apart if "constraint, AucConstraint" not in line
-                ]
             assert not told_apart, f"{name}: {told_apart[0].strip()}"
 
 

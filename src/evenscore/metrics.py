@@ -154,7 +154,7 @@ def auc_gap(
     0.5
     """
     scores.require_cells()
-    gap = largest(_named(constraint).values(scores))
+    gap = largest(AucConstraint.of(constraint).values(scores))
     return gap if signed else abs(gap)
 
 
@@ -315,16 +315,5 @@ def abroca(scores: GroupedScores) -> float:
 
 def _area_between(scores: GroupedScores, constraint: str | AucConstraint) -> float:
     scores.require_cells()
-    pairs = _named(constraint).curves_by_pair(scores)
+    pairs = AucConstraint.of(constraint).curves_by_pair(scores)
     return max(one.difference(two).area for one, two in pairs)
-
-
-def _named(constraint: Any) -> AucConstraint:
-    if isinstance(constraint, str):
-        return AucConstraint.named(constraint)
-    if isinstance(constraint, AucConstraint):
-        return constraint
-    raise TypeError(
-        f"constraint must be a name or an AucConstraint, not {type(constraint).__name__}; "
-        "roc_gap measures ROC constraints."
-    )

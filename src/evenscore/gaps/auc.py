@@ -73,6 +73,18 @@ class AucConstraint(GapFamily):
         return cls(name, CATALOGUE[name], tolerance)
 
     @classmethod
+    def of(cls, constraint: object) -> "AucConstraint":
+        """The constraint of a name, or the constraint itself; any other family is refused."""
+        if isinstance(constraint, str):
+            return cls.named(constraint)
+        if isinstance(constraint, cls):
+            return constraint
+        raise TypeError(
+            f"constraint must be a name or an AucConstraint, not {type(constraint).__name__}; "
+            "roc_gap measures ROC constraints."
+        )
+
+    @classmethod
     def from_mixtures(
         cls,
         alpha: Sequence[float],
