@@ -167,6 +167,7 @@ def _replicate(
         weight=np.add.reduceat(weight, starts),
         count=np.add.reduceat(weight / each, starts),
         weight_squared=np.add.reduceat(weight * each, starts),
+        clusters=None,
     )
 
 

@@ -1,6 +1,6 @@
 """A weighted sample as a distribution function: what curves and measures are made of."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenscore.scores.arrays import Floats, starts_of_runs
+from evenscore.scores.clusters import Clusters
 from evenscore.scores.sources import check_lengths, to_numbers
 
 RATE_TOLERANCE = 1e-12
@@ -66,7 +67,8 @@ class Distribution:
     """A weighted sample: increasing `values` (ties allowed) with their total `weights`.
 
     A row may stand for several observations: `counts` of them, whose squared weights add up to
-    `squares`. By default a row is one observation.
+    `squares`. By default a row is one observation. `clusters` says which of them belong together;
+    None if all are taken to be independent.
 
     >>> d = Distribution.from_sample([3, 1, 2, 2])
     >>> d.survival([0, 1, 2, 3])
@@ -79,6 +81,7 @@ class Distribution:
     weights: Floats
     counts: Floats | None = None
     squares: Floats | None = None
+    clusters: Clusters | None = field(default=None, kw_only=True)
 
     @classmethod
     def from_sample(cls, sample: Any, weight: Any = None, *, name: str = "sample") -> Self:

@@ -47,6 +47,9 @@ class Rows:
         The weight of each row; None if all weigh 1.
     score
         The score of each row; None if there is none yet.
+    cluster
+        The number of the cluster of each row, from 0: rows of one person, household or branch.
+        None if rows are taken to be independent.
 
     Examples
     --------
@@ -63,6 +66,7 @@ class Rows:
     groups: tuple[Hashable, ...]
     weight: Floats | None = None
     score: Floats | None = None
+    cluster: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.positive)
@@ -79,10 +83,11 @@ class Rows:
 
     def take(self, index: Any) -> "Rows":
         """Some of the rows, by a list of positions, a mask or a slice; the groups stay."""
-        weight, score = (
-            None if column is None else column[index] for column in (self.weight, self.score)
+        weight, score, cluster = (
+            None if column is None else column[index]
+            for column in (self.weight, self.score, self.cluster)
         )
-        return Rows(self.positive[index], self.codes[index], self.groups, weight, score)
+        return Rows(self.positive[index], self.codes[index], self.groups, weight, score, cluster)
 
     def named(self) -> "Rows":
         """The same rows with groups that are texts, all different and none empty."""
@@ -96,7 +101,12 @@ class Rows:
         if score is None:
             raise ValueError("These rows have no score: pass one.")
         return GroupedScores.from_codes(
-            score, self.positive, self.codes, self.groups, weight=self.weight
+            score,
+            self.positive,
+            self.codes,
+            self.groups,
+            weight=self.weight,
+            cluster=self.cluster,
         )
 
     def differs(self, other: "Rows") -> str:
@@ -110,10 +120,12 @@ class Rows:
         if self.groups != other.groups:
             return "the groups are not the same, or not in the same order"
         weights = [np.ones(n) if rows.weight is None else rows.weight for rows in (self, other)]
+        clusters = [np.arange(n) if r.cluster is None else r.cluster for r in (self, other)]
         columns = {
             "label": (self.positive, other.positive),
             "group": (self.codes, other.codes),
             "weight": weights,
+            "cluster": clusters,
         }
         for name, (mine, theirs) in columns.items():
             rows = np.flatnonzero(mine != theirs)
@@ -129,6 +141,7 @@ def read_rows(
     y_score: Any = None,
     pos_label: Any = None,
     sample_weight: Any = None,
+    cluster: Any = None,
     group_order: Sequence[Hashable] | None = None,
     label_name: str = "y_true",
     beside: Mapping[str, Sized] | None = None,
@@ -147,6 +160,9 @@ def read_rows(
         The positive label; may be left out for labels 0/1, −1/1 and False/True.
     sample_weight
         Weights of at least 0.
+    cluster
+        Who or what each row is about, where there are several rows per person, household or branch:
+        a column, or several whose combinations are the clusters.
     group_order
         The groups in order (the first is the paper's 0); may name some that do not occur. By
         default groups are sorted.
@@ -170,17 +186,33 @@ def read_rows(
     columns = to_columns(sensitive_features, "sensitive_features")
     codes, groups = group_positions(columns, group_order)
     weight = None if sample_weight is None else to_numbers(sample_weight, "sample_weight")
+    members = None if cluster is None else cluster_numbers(cluster)
     lengths = {
         **(beside or {}),
         label_name: positive,
         "y_score": score,
         "sensitive_features": codes,
         "sample_weight": weight,
+        "cluster": members,
     }
     check_lengths({name: column for name, column in lengths.items() if column is not None})
     if weight is not None:
         check_weights(weight, "sample_weight")
-    return Rows(positive, codes, groups, weight, score)
+    return Rows(positive, codes, groups, weight, score, members)
+
+
+def cluster_numbers(cluster: Any) -> Ints:
+    """The number of each row's cluster, from 0, in the order in which they are first met.
+
+    >>> cluster_numbers(["Bo", "Al", "Bo"])
+    array([0, 1, 0])
+    """
+    columns = to_columns(cluster, "cluster")
+    codes, _ = cross([encode(column, name) for name, column in columns.items()])
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    number = np.empty(len(first), dtype=np.intp)
+    number[np.argsort(first)] = np.arange(len(first))
+    return number[inverse.reshape(-1)]
 
 
 # ---------------------------------------------------------------------- which label is positive

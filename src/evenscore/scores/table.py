@@ -6,7 +6,7 @@ number of observations and sum of squared weights. This module builds that table
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenscore.scores.arrays import Bools, Floats, Ints, ratio
+from evenscore.scores.clusters import Clusters
 from evenscore.scores.distribution import Distribution, check_weights
 from evenscore.scores.labels import default_order, label_text
 from evenscore.scores.reading import group_positions, positive_rows, read_rows
@@ -55,6 +56,8 @@ class GroupedScores:
     weight, count, weight_squared
         The total weight of a row's observations, their number, and the sum of their squared
         weights.
+    clusters
+        Which observations belong together; None if all are taken to be independent.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class GroupedScores:
     weight: Floats
     count: Floats
     weight_squared: Floats
+    clusters: Clusters | None = field(default=None, kw_only=True)
 
     # ------------------------------------------------------------------ making one
 
@@ -87,6 +91,7 @@ class GroupedScores:
         sensitive_features: Any,
         pos_label: Any = None,
         sample_weight: Any = None,
+        cluster: Any = None,
         group_order: Sequence[Hashable] | None = None,
     ) -> "GroupedScores":
         """One row per observation; columns are lists, NumPy, pandas, polars or pyarrow.
@@ -103,6 +108,9 @@ class GroupedScores:
             The positive label; may be left out for labels 0/1, −1/1 and False/True.
         sample_weight
             Weights of at least 0.
+        cluster
+            Who or what a row is about, where there are several rows per person, household or
+            branch: rows of one cluster are not taken to be independent.
         group_order
             The groups in order (the first is the paper's 0); may name some that do not occur. By
             default groups are sorted.
@@ -118,6 +126,7 @@ class GroupedScores:
             y_score=to_array(y_score, "y_score"),
             pos_label=pos_label,
             sample_weight=sample_weight,
+            cluster=cluster,
             group_order=group_order,
         )
         return rows.grouped()
@@ -203,6 +212,7 @@ class GroupedScores:
         weight: Floats | None = None,
         count: Floats | None = None,
         weight_squared: Floats | None = None,
+        cluster: NDArray[Any] | None = None,
     ) -> "GroupedScores":
         """From arrays that are decoded already, which are not checked again.
 
@@ -218,6 +228,8 @@ class GroupedScores:
             The labels of the groups.
         weight, count, weight_squared
             As in `from_table`.
+        cluster
+            The number of each row's cluster, one observation per row.
 
         Returns
         -------
@@ -233,7 +245,7 @@ class GroupedScores:
         n_cells = 2 * len(groups)
         cell = codes.astype(np.min_scalar_type(max(n_cells - 1, 0)))
         cell += positive * cell.dtype.type(len(groups))
-        if weight is None and count is None:
+        if weight is None and count is None and cluster is None:
             rows = sort_rows(score, cell, n_cells, with_order=False)
             ones: Floats
             if rows.starts is None:
@@ -252,9 +264,18 @@ class GroupedScores:
         heavy = weight > 0
         if not heavy.all():
             score, cell, *columns = (column[heavy] for column in (score, cell, *columns))
+            cluster = None if cluster is None else cluster[heavy]
         rows = sort_rows(score, cell, n_cells, with_order=True)
         sums = (_sum_runs(column, rows.order, rows.starts) for column in columns)
-        return cls._frozen(groups, rows.score, rows.cell, *sums)
+        table = cls._frozen(groups, rows.score, rows.cell, *sums)
+        if cluster is None:
+            return table
+        assert rows.order is not None
+        starts = np.arange(len(score)) if rows.starts is None else rows.starts
+        row = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(score)))
+        n_clusters = int(cluster.max(initial=-1)) + 1
+        members = Clusters(row, cluster[rows.order], columns[0][rows.order], n_clusters)
+        return replace(table, clusters=members)
 
     @classmethod
     def _frozen(cls, groups: tuple[Hashable, ...], *columns: NDArray[Any]) -> "GroupedScores":
@@ -277,6 +298,11 @@ class GroupedScores:
             in the default (sorted) order, so is the result.
         """
         check_scores(other)
+        if self.clusters is not None or other.clusters is not None:
+            raise ValueError(
+                "Tables with clusters do not add up: who is in both is not known. Join the rows "
+                "first, and pass the clusters of all of them."
+            )
         new = [group for group in other.groups if group not in self.groups]
         groups = (*self.groups, *new)
         if all(list(table.groups) == default_order(table.groups) for table in (self, other)):
@@ -341,6 +367,8 @@ class GroupedScores:
         ...     GroupedScores.load(scores.save(f"{folder}/scores.json")).groups
         (('f', 0), ('m', 1))
         """
+        if self.clusters is not None:
+            raise ValueError("A table with clusters cannot be saved: it would lose who is in them.")
         positive, code = self._decoded()
         columns = {"score": self.score, "label": positive, "group": code}
         if self.weight.strides != (0,):  # else every row is one observation of weight 1
@@ -532,7 +560,11 @@ class GroupedScores:
     def _select(self, rows: Ints) -> Distribution:
         if self.weight.strides == (0,):  # one observation a row: nothing to copy
             return Distribution(self.score[rows], np.broadcast_to(np.float64(1.0), rows.shape))
-        return Distribution(self.score[rows], *(getattr(self, name)[rows] for name in OPTIONAL))
+        return Distribution(
+            self.score[rows],
+            *(getattr(self, name)[rows] for name in OPTIONAL),
+            clusters=None if self.clusters is None else self.clusters.take(rows),
+        )
 
 
 def _sum_runs(column: Floats, order: Ints | None, starts: Ints | None) -> Floats:

@@ -1,6 +1,6 @@
 """Curves and distributions thinned to what a picture can show; every point kept is exact."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -126,6 +126,12 @@ def coarsened(scores: GroupedScores, n_levels: int) -> GroupedScores:
     level, cell = np.nonzero(sums[0])
     positive, group = np.divmod(cell, scores.n_groups)
     columns = dict(zip(OPTIONAL, sums[:, level, cell], strict=True))
-    return GroupedScores.from_codes(
+    coarse = GroupedScores.from_codes(
         cuts[level], positive.astype(np.bool_), group, scores.groups, **columns
     )
+    if scores.clusters is None:
+        return coarse
+    place = np.empty((len(cuts), scores.n_cells), dtype=np.intp)  # rows are sorted by both
+    place[level, cell] = np.arange(len(level))
+    rows = place[np.searchsorted(cuts, scores.score, side="left"), scores.cell]
+    return replace(coarse, clusters=scores.clusters.moved(rows))

@@ -1,0 +1,69 @@
+"""Which observations belong together, through the table and its parts."""
+
+import numpy as np
+import pytest
+
+from evenscore import GroupedScores
+from evenscore.scores.reading import cluster_numbers, read_rows
+from evenscore.scores.thinning import coarsened
+
+
+def clustered(rng, n=300, levels=None, weighted=True, n_clusters=40):
+    score = rng.normal(size=n) if levels is None else rng.integers(0, levels, n).astype(float)
+    y, group = rng.integers(0, 2, n), rng.integers(0, 3, n)
+    weight = rng.gamma(2.0, size=n) if weighted else None
+    cluster = rng.integers(0, n_clusters, n)
+    table = GroupedScores.from_arrays(
+        y, score, sensitive_features=group, sample_weight=weight, cluster=cluster
+    )
+    weight = np.ones(n) if weight is None else weight
+    return table, score, y, group, weight, cluster_numbers(cluster)
+
+
+@pytest.mark.parametrize("levels", [None, 5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_by_cluster_are_those_of_the_rows(levels, weighted):
+    rng = np.random.default_rng(1)
+    table, score, y, group, weight, cluster = clustered(rng, levels=levels, weighted=weighted)
+    cell = 3 * y + group
+    for c in range(6):
+        expected = np.zeros(40)
+        for k in np.flatnonzero(cell == c):
+            expected[cluster[k]] += weight[k] * np.exp(score[k])
+        own = table.cell_distributions[c]
+        np.testing.assert_allclose(own.clusters.sums(np.exp(own.values)), expected)
+    whole = table.clusters.sums(np.stack([table.score, table.score**2]))
+    np.testing.assert_allclose(whole[1], np.bincount(cluster, weight * score**2))
+    coarse = coarsened(table, 17)
+    np.testing.assert_allclose(
+        coarse.clusters.sums(np.ones(len(coarse))), np.bincount(cluster, weight)
+    )
+    at = coarse.score[len(coarse) // 2]
+    np.testing.assert_allclose(
+        coarse.clusters.sums((coarse.score > at).astype(float)),
+        np.bincount(cluster, weight * (score > at)),
+    )
+
+
+def test_clusters_are_read_like_groups():
+    rows = read_rows([0, 1, 1], list("aab"), y_score=[1, 2, 3], cluster=["x", "y", "x"])
+    assert rows.cluster.tolist() == [0, 1, 0]
+    assert rows.take([2, 1]).cluster.tolist() == [0, 1]
+    both = read_rows(
+        [0, 1, 1], list("aab"), y_score=[1, 2, 3], cluster={"b": [1, 1, 1], "c": [2, 3, 2]}
+    )
+    assert both.cluster.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("cluster", [[1, 2], [1, None, 2], [1.0, 2.0, np.nan], {}])
+def test_bad_clusters_are_refused_in_one_sentence(cluster):
+    with pytest.raises(ValueError, match="cluster"):
+        read_rows([0, 1, 1], list("aab"), y_score=[1, 2, 3], cluster=cluster)
+
+
+def test_a_table_with_clusters_is_neither_merged_nor_saved(tmp_path):
+    table = GroupedScores.from_arrays([0, 1], [1, 2], sensitive_features=[0, 1], cluster=[1, 1])
+    with pytest.raises(ValueError, match="do not add up"):
+        table.merge(table)
+    with pytest.raises(ValueError, match="cannot be saved"):
+        table.save(tmp_path / "t.json")
