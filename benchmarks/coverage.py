@@ -23,11 +23,12 @@ import argparse
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-from covering import bands, certificates, cuts, family, gaps, paired
+from covering import bands, certificates, cuts, family, gaps, jumps, paired
 
 PARTS = {
     "gaps": gaps,
     "bands": bands,
+    "jumps": jumps,
     "cuts": cuts,
     "paired": paired,
     "family": family,

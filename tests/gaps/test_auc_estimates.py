@@ -7,6 +7,7 @@ from evenscore.gaps import as_constraints
 from evenscore.gaps.family import family_values
 from evenscore.inference import auc_estimates, placement_moments
 from evenscore.inference import bootstrap as bootstrap_statistic
+from evenscore.inference.decisions import detectable
 from evenscore.metrics import paired_differences
 from evenscore.paper.laws import credit_law
 from evenscore.scores.aucs import auc_matrix
@@ -358,10 +359,13 @@ def test_holm_and_detectable_gap():
     order = np.argsort(p)
     expected = np.maximum.accumulate(np.minimum(1, p[order] * [3, 2, 1]))
     np.testing.assert_allclose(np.array([e.adjusted_p_value for e in found])[order], expected)
-    assert found[0].detectable(0.8) == pytest.approx(2.8 * found[0].standard_error, rel=0.01)
+    gap = found[0]
+    assert detectable(gap, 0.0, 0.95, 1) == pytest.approx(2.8 * gap.standard_error, rel=0.01)
+    more = detectable(gap, 0.05, 0.95, 12)  # Holm over 12: 2.87 + 0.84 standard errors
+    assert more == pytest.approx(0.05 + 3.71 * gap.standard_error, rel=0.01)
     for bad in (1.0, None):
         with pytest.raises(ValueError, match="power"):
-            found[0].detectable(bad)
+            detectable(gap, 0.05, 0.95, 12, power=bad)
     [wide, *_] = gap_estimates(make(y, score, group), "bnsp", confidence_level=0.999)
     assert "99.9% interval" in str(wide)
 

@@ -1,18 +1,231 @@
-"""Many gaps against one tolerance: how sure a gap is beyond it."""
+"""One rule for all verdicts: false ones are rare, and nothing in a row contradicts the rest."""
+
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import draw
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+from scipy.stats import t as student_t
 
 import evenscore as es
-from evenscore.gaps import EstimateSettings
-from evenscore.inference.decisions import beyond_all, beyond_p_value
+from evenscore.gaps import EstimateSettings, as_constraints
+from evenscore.gaps.family import family_estimates, family_intervals
+from evenscore.inference.changes import size_changes
+from evenscore.inference.decisions import adjust, decide, holm_steps, scaled
 from evenscore.inference.estimate import Estimate
+from evenscore.inference.paired import Paired
+
+FAMILIES = as_constraints([*es.constraint_names(), es.RocConstraint(rates=(0.125, 0.25))])
 
 
-def test_the_p_value_is_the_error_probability_where_the_interval_ends_at_the_tolerance():
-    gap = Estimate("gap", -0.2, -0.3, -0.07, 0.95, "t", degrees_of_freedom=20.0)
-    assert beyond_p_value(gap, 0.07) == pytest.approx(0.05)
-    assert beyond_p_value(gap, 0.25) == 1.0
+def gap_of(value, half=0.1, **more):
+    ends = value - half, value + half
+    return Estimate("gap", value, *ends, 0.95, "z", standard_error=half / 1.96, **more)
+
+
+def table(seed, n=300, n_groups=2, levels=None, weighted=False, shift=0.5):
+    weights = "real" if weighted else None
+    y, score, group, weight = draw(seed, n, n_groups, levels, weights, shift=shift)
+    return es.GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
+
+
+def verdicts(scores, tolerance, level=0.95):
+    estimates = family_estimates(scores, FAMILIES, EstimateSettings(level))
+    intervals = family_intervals(scores, FAMILIES, EstimateSettings(level))
+    return decide(estimates, tolerance, level, intervals=intervals)
+
+
+# ---------------------------------------------------------------------- by hand
+
+
+def test_holm_in_steps_by_hand():
+    p = np.array([0.001, 0.2, 0.012, 0.02])
+    steps = holm_steps(p, 4, 0.05)
+    assert steps.adjusted == pytest.approx([0.004, 0.2, 0.036, 0.04])
+    assert steps.level == pytest.approx([0.05 / 4, 0.05, 0.05 / 3, 0.05 / 2])
+    more = holm_steps(p, 40, 0.05)  # the others count as if their p-value were one
+    assert more.adjusted == pytest.approx([0.04, 1.0, 0.468, 0.76])
+    assert more.level == pytest.approx([0.05 / 40, *[0.05 / 39] * 3])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.06, 0.2, "beyond"),
+        (-0.2, -0.06, "beyond"),
+        (-0.05, 0.05, "within"),
+        (0.04, 0.06, "unclear"),
+        (-0.2, 0.2, "unclear"),
+        (math.nan, math.nan, "undefined"),
+    ],
+)
+def test_one_gap_alone(low, high, expected):
+    value = (low + high) / 2.0
+    [gap] = decide([Estimate("gap", value, low, high, 0.95, "t")], 0.05, 0.95)
+    assert gap.verdict == expected
+
+
+def test_one_gap_counts_by_its_interval_and_many_by_holm():
+    def found(*gaps, total):
+        return [gap.verdict for gap in decide(gaps, 0.05, 0.95, total=total)]
+
+    assert found(gap_of(0.151), total=1) == ["beyond"]
+    assert found(gap_of(0.149), total=1) == ["unclear"]
+    nothing = replace(gap_of(0.9), low=math.nan)
+    three = gap_of(0.155), gap_of(-0.4), nothing
+    assert found(*three, total=3) == ["unclear", "beyond", "undefined"]
+    [certain] = decide([replace(gap_of(0.2), low=0.2, high=0.2)], 0.05, 0.95)
+    assert certain.beyond_test.p_value == pytest.approx(0.0, abs=1e-100)
+    [few] = decide([gap_of(0.151, degrees_of_freedom=3.0)], 0.05, 0.95)
+    expected = 2 * student_t.sf(student_t.isf(0.025, 3) * 1.01, 3)
+    assert few.beyond_test.p_value == pytest.approx(expected, rel=1e-2)
+
+
+def test_within_is_one_statement_of_all_or_holm_s_of_each():
+    z = norm.isf(0.05)
+    just = gap_of(0.0, half=1.96 * 0.05 / z * 0.999)  # the 90 % interval ends within 0.05
+    all_within = decide([just] * 12, 0.05, 0.95)
+    assert {gap.verdict for gap in all_within} == {"within"}
+    assert {round(gap.within_test.level, 12) for gap in all_within} == {0.9}
+    one_is_not = decide([*[just] * 11, gap_of(0.05)], 0.05, 0.95)
+    assert {gap.verdict for gap in one_is_not} == {"unclear"}
+    small = gap_of(0.0, half=0.03)
+    single = decide([*[small] * 11, gap_of(0.05)], 0.05, 0.95)
+    assert [gap.verdict for gap in single] == ["within"] * 11 + ["unclear"]
+    # Of gaps that are not here nothing is known: all cannot be within.
+    assert {gap.verdict for gap in decide([just] * 12, 0.05, 0.95, total=13)} == {"unclear"}
+
+
+def test_one_tolerance_per_gap():
+    gaps = decide([gap_of(0.2), gap_of(0.2)], [0.05, 0.4], 0.95)
+    assert [gap.verdict for gap in gaps] == ["beyond", "within"]
+
+
+# ---------------------------------------------------------------------- nothing contradicts itself
+
+
+def check_rows(gaps, tolerance, level):
+    """Verdict, interval and p-value of every row agree, and what is told of one is told of all."""
+    alpha = 1.0 - level
+    for gap in gaps:
+        if gap.verdict == "undefined":
+            assert gap.beyond_test is None or gap.within_test is None
+            continue
+        beyond, within = gap.beyond_test, gap.within_test
+        lies_beyond = beyond.low > tolerance or beyond.high < -tolerance
+        lies_within = within.low >= -tolerance and within.high <= tolerance
+        assert (gap.verdict == "beyond") == lies_beyond == (beyond.p_value <= alpha)
+        assert (gap.verdict == "within") == lies_within == (within.p_value <= alpha)
+        assert (gap.p_value <= alpha) == gap.differs_from_zero or math.isnan(gap.p_value)
+        assert gap.verdict != "beyond" or gap.lies_beyond(tolerance)
+        # Nested: the interval over all gaps holds the gap's own.
+        assert beyond.low <= gap.low + 1e-9
+        assert gap.high - 1e-9 <= beyond.high
+        assert beyond.level >= level - 1e-12
+        assert within.level >= 1.0 - 2.0 * alpha - 1e-12
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.integers(2, 3),
+    st.sampled_from([None, 4]),
+    st.booleans(),
+    st.sampled_from([0.002, 0.05, 0.15]),
+    st.sampled_from([0.8, 0.95]),
+)
+def test_verdict_interval_and_p_value_agree(seed, n_groups, levels, weighted, tolerance, level):
+    rng = np.random.default_rng(seed)
+    scores = table(
+        seed, int(rng.integers(30, 400)), n_groups, levels, weighted, shift=rng.uniform(0, 1.5)
+    )
+    check_rows(verdicts(scores, tolerance, level), tolerance, level)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.floats(-0.3, 0.3), st.floats(0.0, 0.2), st.floats(0.0, 0.2), st.floats(1, 50)),
+        min_size=1,
+        max_size=30,
+    ),
+    st.sampled_from([0.0, 0.05, 0.1]),
+    st.integers(0, 20),
+)
+def test_any_intervals_agree(drawn, tolerance, left_out):
+    gaps = [
+        Estimate("gap", v, v - a, v + b, 0.95, "t", degrees_of_freedom=f, p_value=math.nan)
+        for v, a, b, f in drawn
+    ]
+    check_rows(decide(gaps, tolerance, 0.95, total=len(gaps) + left_out), tolerance, 0.95)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([None, 5]), st.booleans())
+def test_intervals_of_two_levels_are_nested(seed, levels, weighted):
+    scores = table(seed, 120, 2, levels, weighted, shift=1.2)
+    intervals = family_intervals(scores, FAMILIES)
+    z = np.sort(np.random.default_rng(seed).uniform(0.0, 6.0, 25))
+    ends = np.array([intervals(np.full(12, part)) for part in z])
+    assert np.all(np.diff(ends[:, 0], axis=0) <= 1e-12)
+    assert np.all(np.diff(ends[:, 1], axis=0) >= -1e-12)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([None, 6]))
+def test_names_order_of_rows_and_increasing_maps_change_nothing(seed, levels):
+    y, score, group, weight = draw(seed, 250, 2, levels, "real", shift=0.8)
+    columns = dict(sample_weight=weight)
+    result = es.audit(y, score, sensitive_features=group, **columns)
+    shuffled = np.random.default_rng(seed).permutation(len(y))
+    again = es.audit(
+        y[shuffled],
+        np.exp(3.0 * score[shuffled]),
+        sensitive_features=group[shuffled],
+        sample_weight=weight[shuffled],
+    )
+    renamed = es.audit(y, score, sensitive_features=np.array(["z", "y"])[group], **columns)
+    for gap, same, turned in zip(result.gaps, again.gaps, renamed.gaps, strict=True):
+        if gap.name == "reference_group":  # the first group is the reference
+            turned = replace(gap, first=turned.first, second=turned.second)
+        else:
+            assert turned.value == pytest.approx(-gap.value, abs=1e-12)
+            ends = turned.beyond_test.low, turned.beyond_test.high
+            assert (-ends[1], -ends[0]) == pytest.approx(gap.ends("beyond"), abs=1e-9)
+        assert same.verdict == gap.verdict
+        assert same.ends("beyond") == pytest.approx(gap.ends("beyond"), abs=1e-9)
+        assert same.within_test.p_value == pytest.approx(gap.within_test.p_value, rel=1e-5)
+
+
+# ---------------------------------------------------------------------- rarely wrong
+
+
+@pytest.mark.parametrize("gaps", [1, 12, 120])
+@pytest.mark.parametrize("correlation", [0.0, 0.6])
+def test_few_audits_call_a_gap_at_the_boundary_beyond_or_within(gaps, correlation):
+    """All true gaps are at the tolerance: the hardest case for both."""
+    rng, samples = np.random.default_rng(gaps), 600
+    beyond = within = 0
+    for _ in range(samples):
+        noise = math.sqrt(1.0 - correlation) * rng.normal(size=gaps)
+        noise += math.sqrt(correlation) * rng.normal()
+        found = decide([gap_of(0.05 + 0.01 * v, 1.96 * 0.01) for v in noise], 0.05, 0.95)
+        beyond += any(gap.verdict == "beyond" for gap in found)
+        within += any(gap.verdict == "within" for gap in found)
+    error = 2.0 * math.sqrt(0.05 * 0.95 / samples)
+    assert beyond / samples <= 0.05 + error
+    assert within / samples <= 0.05 + error
+    if gaps == 1:
+        assert within / samples >= 0.05 - error  # a single test is exact
+
+
+def test_adjusted_p_values_are_holm_s():
+    p = np.array([0.03, 0.001, np.nan, 0.02])
+    assert adjust(p) == pytest.approx([0.04, 0.003, np.nan, 0.04], nan_ok=True)
 
 
 def clusters(rng, n):
@@ -23,42 +236,67 @@ def clusters(rng, n):
     return y, np.where(top, 100.0 + rng.normal(size=4 * n), low), group
 
 
-def test_the_p_value_of_a_roc_gap_is_that_of_its_interval():
-    """One minus the largest level at which the interval itself lies beyond, found by trying."""
-    rng = np.random.default_rng(0)
-    y, group = np.tile([0, 1], 100), np.repeat(["a", "b"], 100)
-    score = rng.normal(size=200) + 1.5 * (group == "b")
-    scores = es.GroupedScores.from_arrays(y, score, sensitive_features=group)
-    constraint = es.RocConstraint(rates=(0.125, 0.25))
-    found = constraint.estimates(scores, EstimateSettings(tolerance=0.1))
-    assert min(gap.beyond_p_value for gap in found) < 0.01
-    for k, gap in enumerate(found):
-        assert beyond_p_value(gap, 0.1) == gap.beyond_p_value
-        assert (gap.beyond_p_value < 0.05) == (gap.low > 0.1 or gap.high < -0.1)
-        if gap.beyond_p_value == 1.0:
-            continue
-        for factor, beyond in ((1.02, True), (0.98, False)):
-            level = 1.0 - factor * gap.beyond_p_value
-            low = constraint.estimates(scores, EstimateSettings(level))[k]
-            assert (low.low > 0.1 or low.high < -0.1) == beyond
-
-
 @pytest.mark.slow
 def test_a_cut_that_few_lie_above_is_not_taken_for_known():
     """The true gap at 1/8 is zero in both classes; by the shares alone one in seven were beyond."""
     rng = np.random.default_rng(1)
     wrong, held = 0, 0
+    family = [es.RocConstraint(rates=(0.125,))]
     for _ in range(80):
         y, score, group = clusters(rng, 30)
         scores = es.GroupedScores.from_arrays(y, score, sensitive_features=group)
-        gaps = es.RocConstraint(rates=(0.125,)).estimates(scores, EstimateSettings(tolerance=0.05))
-        wrong += beyond_all(gaps, 0.05, 0.95, total=10).any()  # so many an audit looks at
+        gaps = family_estimates(scores, family)
+        intervals = family_intervals(scores, family)
+        found = decide(gaps, 0.05, 0.95, intervals=intervals, total=10)  # so many an audit has
+        wrong += any(gap.verdict == "beyond" for gap in found)
         held += sum(gap.low <= 0.0 <= gap.high for gap in gaps)
     assert wrong <= 3
     assert held >= 0.94 * 160  # with a straight line between the cuts, 85 % to 91 % of them
 
 
-def test_an_audit_asks_for_it():
-    y, score, group = clusters(np.random.default_rng(3), 30)
-    result = es.audit(y, score, sensitive_features=group, rates=(0.125,))
-    assert not any(np.isnan(gap.beyond_p_value) for gap in result.gaps)
+# ---------------------------------------------------------------------- two scores
+
+
+def test_changes_agree_with_their_intervals_and_are_corrected():
+    rng = np.random.default_rng(3)
+    wrong = 0
+    for _ in range(300):
+        noise = 0.01 * rng.normal(size=(13, 2))
+        pairs = [
+            Paired(gap_of(float(d), 0.0196), gap_of(0.3 + float(t), 0.0196)) for d, t in noise[1:]
+        ]
+        auc, gaps = size_changes(gap_of(float(noise[0, 0]), 0.0196), pairs, 0.95)
+        for test in (auc, *gaps):
+            assert (test.p_value <= 0.05) == (test.low > 0.0 or test.high < 0.0)
+        wrong += any(test.p_value <= 0.05 for test in (auc, *gaps))
+    assert wrong / 300 <= 0.05 + 2.0 * math.sqrt(0.05 * 0.95 / 300)
+
+
+def test_scaled_intervals_are_the_estimates_own_at_their_level():
+    gaps = [gap_of(0.1, degrees_of_freedom=5.0), replace(gap_of(0.2), low=0.15, high=0.6)]
+    low, high = scaled(gaps)(np.full(2, norm.isf(0.025)))
+    assert low == pytest.approx([gap.low for gap in gaps])
+    assert high == pytest.approx([gap.high for gap in gaps])
+
+
+def test_all_places_count_the_same(tmp_path):
+    """Tiles, findings, table, frame, JSON and exit code go by one list of verdicts."""
+    y, score, group, _ = draw(9, n=2500, levels=None, shift=0.6)
+    result = es.audit(y, score, sensitive_features=group, tolerance=0.08)
+    counts = {
+        verdict: sum(gap.verdict == verdict for gap in result.gaps)
+        for verdict in ("beyond", "within", "unclear")
+    }
+    assert counts["beyond"] == len(result.beyond) > 0
+    frame = result.to_frame("pandas")
+    assert (frame["verdict"] == "beyond").sum() == counts["beyond"]
+    assert (frame["beyond_p_value"] <= 0.05).sum() == counts["beyond"]
+    assert (frame["within_p_value"] <= 0.05).sum() == counts["within"]
+    told = [f for f in result.findings if f.kind == "gap"]
+    assert bool(told) == (counts["beyond"] > 0)
+    read = es.AuditResult.from_dict(result.to_dict())
+    assert [gap.beyond_test for gap in read.gaps] == [gap.beyond_test for gap in result.gaps]
+    result.to_html(tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    assert f"Gaps beyond the tolerance</dt><dd>{counts['beyond']}</dd>" in text
+    assert f"Gaps within it</dt><dd>{counts['within']}</dd>" in text

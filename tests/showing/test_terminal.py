@@ -50,7 +50,7 @@ def test_the_undefined_is_a_dash_with_its_reason(one_class):
     told = shown(one_class)
     assert not re.search(r"\bnan\b", told, re.IGNORECASE)
     [row] = cells(told, "intra_group, a and c")
-    assert row == ["intra_group, a and c", "–", "no interval", "–", "undefined"]
+    assert row == ["intra_group, a and c", "–", "no interval", "no interval", "undefined"]
     assert "intra_group is undefined: there are no positives of c" in told
     [people, *cuts] = cells(told, "c  ")
     assert people == ["c", "40", "0", "0.0%", "20.0%", "–", "no interval"]
@@ -64,7 +64,7 @@ def test_the_undefined_is_a_dash_with_its_reason(one_class):
 def test_the_notebook_says_the_same(one_class):
     html = one_class._repr_html_()
     assert not re.search(r"\bnan\b", html, re.IGNORECASE)
-    row = "<td>intra_group, a and c</td><td>–</td><td>no interval</td><td>–</td><td>undefined</td>"
+    row = f"<td>intra_group, a and c</td><td>–</td>{3 * '<td>no interval</td>'}<td>undefined</td>"
     assert f"{row}<td>intra_group is undefined: there are no positives of c</td>" in html
 
 

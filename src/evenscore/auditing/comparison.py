@@ -1,5 +1,6 @@
 """Two scores of the same people: by how much does each AUC and gap differ?"""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -9,9 +10,10 @@ from evenscore.auditing.frames import Backend, data_frame
 from evenscore.auditing.plain import to_plain
 from evenscore.auditing.showable import renderer
 from evenscore.gaps.family import EstimateSettings
+from evenscore.inference.changes import size_changes
 from evenscore.inference.decisions import holm
-from evenscore.inference.estimate import Estimate, percent
-from evenscore.inference.paired import Paired, PairedScores, paired_auc
+from evenscore.inference.estimate import Estimate, GapTest, percent
+from evenscore.inference.paired import PairedScores, paired_auc
 from evenscore.scores import CLASSES
 
 if TYPE_CHECKING:
@@ -27,9 +29,10 @@ class Difference:
     """An AUC or gap of one score, of the other, and their difference with its paired interval.
 
     `magnitude` is |one| − |other| with its interval: `difference`'s where both are surely of one
-    sign, and that of their sum, up to the sign, where they are of opposite signs.
-    `change` says what became of it, seen from the other score: an AUC is "higher" or "lower", a
-    gap "smaller" or "larger" in magnitude; "not told apart" if the interval holds zero.
+    sign, and that of their sum, up to the sign, where they are of opposite signs. Both are about
+    this row alone. `test` is about |one| − |other| (for an AUC, the difference) among all that were
+    compared, and decides the `change`, seen from the other score: an AUC is "higher" or "lower", a
+    gap "smaller" or "larger" in magnitude; "not told apart" if the interval of the test holds zero.
     """
 
     one: Estimate
@@ -37,6 +40,7 @@ class Difference:
     difference: Estimate
     magnitude: Estimate
     change: Change
+    test: GapTest | None = None
 
     @property
     def title(self) -> str:
@@ -51,14 +55,16 @@ class Difference:
     def say(self, one: str, other: str) -> str:
         """The difference in a sentence that names the two scores, if they have names."""
         with_one, with_other = (f" with {name}" if name else "" for name in (one, other))
-        d, what = self.difference, "a difference"
+        what = "a difference" if self.one.name == "AUC" else "a difference in size"
         if self.one.value * self.other.value < 0.0 and self.one.name != "AUC":
-            d, what = self.magnitude, "of opposite signs, a difference in size"
+            what = "of opposite signs, a difference in size"
+        told = "no interval"
+        if self.test is not None:
+            level = percent(self.difference.confidence_level)
+            told = f"corrected {level} interval {self.test.low:+.3f} to {self.test.high:+.3f}"
         return (
-            f"{self.title}: {self.one.value:.3f}{with_one} against "
-            f"{self.other.value:.3f}{with_other}, {what} of {d.value:+.3f} "
-            f"({percent(d.confidence_level)} interval {d.low:+.3f} to {d.high:+.3f}): "
-            f"{self.change}"
+            f"{self.title}: {self.one.value:.3f}{with_one} against {self.other.value:.3f}"
+            f"{with_other}, {what} of {self.magnitude.value:+.3f} ({told}): {self.change}"
         )
 
 
@@ -67,8 +73,8 @@ class Difference:
 class ComparisonResult:
     """The AUC and every gap of two scores of the same people; made by `AuditResult.compare`.
 
-    Differences are the first score minus the other. Holm's correction of the p-values runs over all
-    of them.
+    Differences are the first score minus the other. What is said to have changed is so with the
+    confidence level over all that were compared (Holm's correction).
     """
 
     title: str
@@ -104,7 +110,8 @@ class ComparisonResult:
         told = (
             f"Of {len(self.gaps)} gaps, {counts['smaller gap']} are smaller with {self._name(0)} "
             f"than with {self._name(1)}, {counts['larger gap']} larger, and "
-            f"{counts['not told apart']} cannot be told apart"
+            f"{counts['not told apart']} cannot be told apart, with "
+            f"{percent(self.confidence_level)} confidence over all of them"
         )
         first = self.auc.say(self._name(0), self._name(1))
         return (f"{first}.", f"{told}.", *(f"{gap.words}." for gap in self.gaps))
@@ -143,6 +150,9 @@ class ComparisonResult:
                 columns[name] = [getattr(getattr(row, which), part) for row in rows]
         for name in ("p_value", "adjusted_p_value"):
             columns[name] = [getattr(row.difference, name) for row in rows]
+        tests = {"change_p_value": "p_value", "change_low": "low", "change_high": "high"}
+        for name, part in tests.items():
+            columns[name] = [getattr(row.test, part, math.nan) for row in rows]
         columns["change"] = [row.change for row in rows]
         return data_frame(columns, backend)
 
@@ -191,11 +201,12 @@ def compare(
         random_state=one.settings.random_state if random_state is None else random_state,
     )
     pair = PairedScores(rows, (rows.score, others.score))
-    paired = [paired_auc(pair, confidence_level=level)]
-    for family in one._families:
-        paired += family.paired(pair, settings)
+    auc = paired_auc(pair, confidence_level=level)
+    gaps = [both for family in one._families for both in family.paired(pair, settings)]
     sides = [{e.key: e for e in (r.auc, *r.gaps)} for r in (one, other)]
-    differences = holm([both.difference for both in paired])
+    differences = holm([both.difference for both in (auc, *gaps)])
+    of_auc, of_gaps = size_changes(auc.difference, gaps, level)
+    sizes = [auc.difference, *(gap.magnitude for gap in gaps)]
     return ComparisonResult(
         one.title,
         other.title,
@@ -203,17 +214,19 @@ def compare(
         one.groups,
         level,
         tuple(
-            _difference(sides[0][e.key], sides[1][e.key], e, both)
-            for e, both in zip(differences, paired, strict=True)
+            _difference(sides[0][e.key], sides[1][e.key], e, size, test)
+            for e, size, test in zip(differences, sizes, (of_auc, *of_gaps), strict=True)
         ),
     )
 
 
-def _difference(one: Estimate, other: Estimate, difference: Estimate, paired: Paired) -> Difference:
-    magnitude = difference if one.name == "AUC" else paired.magnitude
+def _difference(
+    one: Estimate, other: Estimate, difference: Estimate, size: Estimate, test: GapTest | None
+) -> Difference:
+    magnitude = difference if one.name == "AUC" else size
     change: Change = "not told apart"
-    if magnitude.low > 0.0:
+    if test is not None and test.low > 0.0:
         change = "higher" if one.name == "AUC" else "larger gap"
-    elif magnitude.high < 0.0:
+    elif test is not None and test.high < 0.0:
         change = "lower" if one.name == "AUC" else "smaller gap"
-    return Difference(one, other, difference, magnitude, change)
+    return Difference(one, other, difference, magnitude, change, test)

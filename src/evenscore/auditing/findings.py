@@ -7,8 +7,9 @@ import numpy as np
 
 from evenscore.auditing.parts import Finding
 from evenscore.auditing.result import AuditResult
+from evenscore.inference.certificates import Certificate
 from evenscore.inference.estimate import Estimate, GapKey, percent
-from evenscore.scores import CLASSES
+from evenscore.scores import CLASSES, ClassName
 
 Higher = Mapping[GapKey, tuple[str, str]]
 
@@ -61,10 +62,11 @@ def _gaps(result: AuditResult, higher: Higher) -> Iterable[Finding]:
                 continue
             names.append(gap.name)
             told += 1
+            low, high = gap.ends("beyond")
             text = (
                 f"{_capital(gap.words)}. The gap ({gap.title}) is {gap.value:+.3f}, "
-                f"{percent(gap.confidence_level)} interval {gap.low:+.3f} to {gap.high:+.3f}, "
-                f"all of it beyond the tolerance of {tolerance:g}."
+                f"{percent(gap.confidence_level)} interval over all gaps {low:+.3f} to "
+                f"{high:+.3f}, all of it beyond the tolerance of {tolerance:g}."
             )
             ranked = higher.get(gap.key)
             if ranked is not None:
@@ -83,7 +85,8 @@ def _gaps(result: AuditResult, higher: Higher) -> Iterable[Finding]:
 def _stretches(result: AuditResult) -> Iterable[Finding]:
     """Rates, asked for or not, at which the band of a ROC gap leaves the tolerance, in each class.
 
-    For two groups: of many pairs the bands would leave it here and there by chance.
+    They are told beside the gaps that were decided on: each band has a confidence of its own. For
+    two groups: of many pairs the bands would leave it here and there by chance.
     """
     tolerance, words = result.settings.tolerance, result.settings.words
     for curve in result.roc_gaps if len(result.groups) == 2 else ():
@@ -96,11 +99,11 @@ def _stretches(result: AuditResult) -> Iterable[Finding]:
             if len(rates):
                 largest = np.abs(np.where(beyond, curve.value, 0.0)).argmax()
                 yield Finding(
-                    "gap",
-                    f"{_capital(words.of(curve.on))} of {higher[0]} are {words.selected} more "
+                    "context",
+                    f"Elsewhere: {words.of(curve.on)} of {higher[0]} are {words.selected} more "
                     f"often than those of {higher[1]} by cuts that select {rates[0]:.0%} to "
                     f"{rates[-1]:.0%} of the {words.of(curve.on)} of {curve.first}: there the "
-                    f"{percent(curve.confidence_level)} band of the gap at all rates lies beyond "
+                    f"{percent(curve.confidence_level)} band of this curve, by itself, lies beyond "
                     f"{tolerance:g}, and the gap is {curve.value[largest]:+.3f} at "
                     f"{curve.rates[largest]:.0%}.{words.favours(*higher)}",
                 )
@@ -108,24 +111,33 @@ def _stretches(result: AuditResult) -> Iterable[Finding]:
 
 def _even(result: AuditResult) -> Iterable[Finding]:
     """What is shown to be within the tolerance."""
+    level = percent(result.settings.confidence_level)
     for on in CLASSES:
-        certified = [c for c in result.certificate if c.on == on and c.certified]
-        if certified:
-            widest = max(certified, key=lambda c: c.width)
-            wide = widest.width >= _WIDE_ENOUGH
-            width = f"a range of width {widest.width:.3g}" + ("" if wide else " only")
+        told = _told_certificate(result, on)
+        if told.certified:
+            wide = told.width >= _WIDE_ENOUGH
+            width = f"a range of width {told.width:.3g}" + ("" if wide else " only")
             yield Finding(
                 "even" if wide else "context",
-                f"{_capital(result.settings.words.of(on))}: {widest.words[:-1]}, {width} (by "
-                f"{_BANDS[widest.method]}).",
+                f"{_capital(result.settings.words.of(on))}: {_small(told.words[:-1])}, {width} (by "
+                f"{_BANDS[told.method]}; {level} for both classes together).",
             )
     within = len(result.with_verdict("within"))
-    if within:
+    tolerance = f"{result.settings.tolerance:g}"
+    if result.all_within:
+        number = f"All {within} gaps lie" if within > 1 else "The gap lies"
+        yield Finding("even", f"{number} within {tolerance}, with {level} confidence.")
+    elif within:
         yield Finding(
             "even",
-            f"{within} of the {len(result.gaps)} gaps {_lie(within)} within "
-            f"{result.settings.tolerance:g} with the whole interval.",
+            f"{within} of the {result.n_gaps:,} gaps {_lie(within)} within {tolerance}, with "
+            f"{level} confidence that none is said to be so that is not.",
         )
+
+
+def _told_certificate(result: AuditResult, on: ClassName) -> Certificate:
+    """The certificate of a class that is told: chosen by its method, not by what it certifies."""
+    return [certificate for certificate in result.certificate if certificate.on == on][-1]
 
 
 def _unclear(result: AuditResult) -> Iterable[Finding]:
@@ -159,13 +171,13 @@ def _unclear(result: AuditResult) -> Iterable[Finding]:
             f"({reason}).",
         )
     for on in CLASSES:
-        certificates = [c for c in result.certificate if c.on == on]
-        if not any(c.certified for c in certificates):
-            last = certificates[-1]
+        last = _told_certificate(result, on)
+        if not last.certified:
             kind: Literal["context", "unclear"] = "unclear"
             if last.lacking == "evenness":
                 kind = "context"  # the data do tell: what they show is not even enough
-            yield Finding(kind, f"{_capital(result.settings.words.of(on))}: {last.words}")
+            told = f"{_capital(result.settings.words.of(on))}: {_small(last.words)}"
+            yield Finding(kind, told)
 
 
 def _ranking(result: AuditResult) -> Finding:
@@ -208,6 +220,10 @@ def _range(auc: Estimate) -> str:
 
 def _lie(count: int) -> str:
     return "lies" if count == 1 else "lie"
+
+
+def _small(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def _capital(text: str) -> str:

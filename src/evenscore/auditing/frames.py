@@ -1,5 +1,6 @@
 """Columns to a data frame of whichever library is installed."""
 
+import math
 from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import Any, Literal, get_args
@@ -30,6 +31,7 @@ _SHOWN = (
     "verdict",
 )
 _TEXTS = ("on", "verdict")  # which may be absent
+_TESTS = {"beyond": "beyond_test", "within": "within_test"}
 
 
 def data_frame(columns: dict[str, list[Any]], backend: Backend | None = None) -> Any:
@@ -53,5 +55,8 @@ def estimate_columns(estimates: Iterable[Estimate]) -> dict[str, list[Any]]:
     for name in _TEXTS:
         columns[name] = [text or "" for text in columns[name]]
     columns["rate"] = np.array(columns["rate"], dtype=np.float64).tolist()  # NaN where absent
+    for name, test in _TESTS.items():
+        for part in ("p_value", "low", "high", "level"):
+            columns[f"{name}_{part}"] = [getattr(getattr(e, test), part, math.nan) for e in rows]
     columns["warnings"] = ["; ".join(e.warnings) for e in rows]
     return columns

@@ -8,7 +8,7 @@ import numpy as np
 from evenscore.auditing.parts import FamilyRecord, GapKind, Settings
 from evenscore.gaps import AucConstraint, ConstraintLike, GapFamily, RocConstraint, as_constraints
 from evenscore.gaps.catalogue import constraint_names
-from evenscore.gaps.family import EstimateSettings, family_estimates
+from evenscore.gaps.family import EstimateSettings, family_estimates, family_intervals
 from evenscore.inference.decisions import decide
 from evenscore.inference.estimate import Estimate, GapKey
 from evenscore.scores import CLASSES, GroupedScores
@@ -66,7 +66,6 @@ def audited_gaps(
         asked.append(
             EstimateSettings(
                 settings.confidence_level,
-                settings.tolerance,
                 pairs=_kept(scores, family, pairs),
                 random_state=settings.random_state,
             )
@@ -84,7 +83,13 @@ def audited_gaps(
                 higher[estimate.key] = ranked
             estimates.append(estimate)
     total = sum(record.n_gaps for record in records)
-    decided = decide(estimates, settings.tolerance, settings.confidence_level, total)
+    decided = decide(
+        estimates,
+        settings.tolerance,
+        settings.confidence_level,
+        intervals=family_intervals(scores, families, asked) if estimates else None,
+        total=total,
+    )
     omitted: tuple[str, ...] = ()
     if len(estimates) < total:
         omitted = (

@@ -23,7 +23,7 @@ from evenscore.auditing.showable import Showable
 from evenscore.auditing.stored import audit_from_dict, audit_to_dict, read_json
 from evenscore.files.atomic import write_atomically
 from evenscore.gaps.family import GapFamily
-from evenscore.inference.decisions import verdict_alone
+from evenscore.inference.decisions import detectable
 from evenscore.inference.estimate import Estimate, Verdict
 from evenscore.scores.reading import Rows
 
@@ -148,9 +148,19 @@ class AuditResult(Showable):
     @property
     def beyond_alone(self) -> tuple[Estimate, ...]:
         """The gaps whose own interval lies beyond the tolerance, but not among so many gaps."""
-        tolerance = self.settings.tolerance
-        return tuple(
-            gap for gap in self.with_verdict("unclear") if verdict_alone(gap, tolerance) == "beyond"
+        unclear = self.with_verdict("unclear")
+        return tuple(gap for gap in unclear if gap.lies_beyond(self.settings.tolerance))
+
+    @property
+    def all_within(self) -> bool:
+        """Whether every gap looked at is within the tolerance: one statement about all of them."""
+        return bool(self.gaps) and len(self.with_verdict("within")) == self.n_gaps
+
+    def detectable(self, gap: Estimate, power: float = 0.8) -> float:
+        """The smallest true gap of this kind that such an audit calls beyond, with that power."""
+        settings = self.settings
+        return detectable(
+            gap, settings.tolerance, settings.confidence_level, self.n_gaps, power=power
         )
 
     def worst(self, name: str) -> Estimate:

@@ -141,7 +141,7 @@ def _from_1(data: Mapping[str, Any]) -> dict[str, Any]:
     settings["words"] = {"selected_is": settings.pop("selected_is", None)}
     estimates = from_plain(tuple[Estimate, ...], gaps, "audit.gaps")
     total = n_pairs * (_NOTIONS_OF_1 + 2 * len(settings["rates"]))
-    decided = decide(estimates, settings["tolerance"], settings["confidence_level"], total)
+    decided = decide(estimates, settings["tolerance"], settings["confidence_level"], total=total)
     kept = [
         {**gap, "verdict": estimate.verdict} for gap, estimate in zip(gaps, decided, strict=True)
     ]

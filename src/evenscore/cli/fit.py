@@ -1,7 +1,6 @@
 """`evenscore fit`: learn a fair score from a file, look at it on rows held out, keep it."""
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -42,9 +41,9 @@ def fit(
     from evenscore import __version__
     from evenscore.files.models import TableModel, save_model
     from evenscore.gaps import as_constraints
-    from evenscore.gaps.family import family_estimates
+    from evenscore.gaps.family import family_estimates, family_intervals
     from evenscore.inference import auc_estimates
-    from evenscore.inference.decisions import verdict_alone
+    from evenscore.inference.decisions import decide
     from evenscore.learning.training_set import TrainingSet
     from evenscore.showing.numbers import interval, plain, reasons
     from evenscore.showing.terminal import gap_table
@@ -86,10 +85,13 @@ def fit(
     )
     scores = shown.grouped(model.score(shown.X))
     auc, _ = auc_estimates(scores)
-    gaps_left = [
-        replace(gap, verdict=verdict_alone(gap, tolerance))
-        for gap in family_estimates(scores, as_constraints(asked))
-    ]
+    families = as_constraints(asked)
+    gaps_left = decide(
+        family_estimates(scores, families),
+        tolerance,
+        auc.confidence_level,
+        intervals=family_intervals(scores, families),
+    )
     ranks = f"AUC {plain(auc.value)} ({interval(auc.low, auc.high)})"
     title = f"{ranks}; gaps: even is zero, the tolerance {tolerance:g}"
     console.print(gap_table(title, gaps_left, auc.confidence_level, notes=reasons([auc])))

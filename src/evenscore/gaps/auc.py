@@ -21,9 +21,10 @@ from evenscore.gaps.family import (
 from evenscore.gaps.smooth import SmoothCells, Surrogate
 from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.inference.decisions import holm
-from evenscore.inference.differences import AucSides, auc_differences
+from evenscore.inference.differences import AucSides, auc_differences, difference_intervals
 from evenscore.inference.estimate import Estimate, GapKey, check_level
 from evenscore.inference.influence import check_sampling, placement_moments
+from evenscore.inference.intervals import Intervals
 from evenscore.inference.paired import Paired, PairedScores, paired_auc_differences
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Bools, Floats
@@ -209,6 +210,11 @@ class AucConstraint(GapFamily):
             )
             for family, kind, asked in zip(families, kinds, settings, strict=True)
         ]
+
+    def intervals(self, scores: GroupedScores, settings: EstimateSettings) -> Intervals:
+        """By placement values, at any level."""
+        check_scores(scores)
+        return difference_intervals(scores, [self._unknown(scores, settings)])
 
     def _unknown(self, scores: GroupedScores, settings: EstimateSettings) -> AucSides:
         """The gaps before their intervals are known."""

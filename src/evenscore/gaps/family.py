@@ -12,22 +12,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, groupby
 from numbers import Real
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from evenscore.gaps.smooth import SmoothCells, Surrogate
 from evenscore.gaps.words import DEFAULT_WORDS, Words
-from evenscore.inference.bootstrap import bootstrap
+from evenscore.inference.bootstrap import BootstrapDistribution, bootstrap
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import Estimate, GapKey
 from evenscore.inference.estimate import EstimateSettings as EstimateSettings
+from evenscore.inference.intervals import Intervals
 from evenscore.inference.paired import Paired, PairedScores, paired_bootstrap
 from evenscore.scores import ClassName, GroupedScores
 from evenscore.scores.arrays import Bools, Floats, Ints
 from evenscore.scores.labels import label_text
 
 Pairs = Sequence[tuple[int, int]]
+
+_REDRAWN: WeakKeyDictionary[GroupedScores, dict[Any, BootstrapDistribution]] = WeakKeyDictionary()
 
 
 class CutForm(NamedTuple):
@@ -123,22 +127,34 @@ class GapFamily(ABC):
             for family, asked in zip(families, settings, strict=True)
         ]
 
+    def intervals(self, scores: GroupedScores, settings: EstimateSettings) -> Intervals:
+        """Intervals of the gaps, in the order of `keys`, at any level; by default bootstrapped."""
+        return self._redrawn(scores, settings).ends
+
     def _estimated(self, scores: GroupedScores, settings: EstimateSettings) -> list[Estimate]:
         """The estimates of this family alone."""
         keys, values = self.keys(scores.groups, settings.pairs), self.values(scores, settings.pairs)
-        replicates = bootstrap(
-            scores,
-            lambda table: self.values(table, settings.pairs),
-            n_resamples=settings.n_resamples,
-            sampling=settings.sampling,
-            random_state=settings.random_state,
-        )
         blank = [
             Estimate.of_key(key, float(value), method="bootstrap", family=self.family)
             for key, value in zip(keys, values, strict=True)
         ]
+        replicates = self._redrawn(scores, settings)
         estimates = replicates.intervals(settings.confidence_level, estimates=blank)
         return holm(self._with_reasons(estimates, scores, settings.pairs))
+
+    def _redrawn(self, scores: GroupedScores, settings: EstimateSettings) -> BootstrapDistribution:
+        """Replicates of the gaps, kept as long as the table is, for intervals of any level."""
+        known = _REDRAWN.setdefault(scores, {})
+        key = self, replace(settings, confidence_level=0.95)
+        if key not in known:
+            known[key] = bootstrap(
+                scores,
+                lambda table: self.values(table, settings.pairs),
+                n_resamples=settings.n_resamples,
+                sampling=settings.sampling,
+                random_state=settings.random_state,
+            )
+        return known[key]
 
     def paired(self, pair: PairedScores, settings: EstimateSettings) -> list[Paired]:
         """The gaps of one score minus (and plus) those of another score of the same people."""
@@ -302,6 +318,28 @@ def family_estimates(
         for found in kind.estimate_many(members, scores, theirs):
             estimates += found
     return estimates
+
+
+def family_intervals(
+    scores: GroupedScores,
+    families: Sequence[GapFamily],
+    settings: EstimateSettings | Sequence[EstimateSettings] | None = None,
+) -> Intervals:
+    """The intervals of all these gaps, in the order of `family_estimates`, at any level."""
+    if settings is None or isinstance(settings, EstimateSettings):
+        settings = [settings or EstimateSettings()] * len(families)
+    parts = [
+        (family.intervals(scores, asked), len(family.keys(scores.groups, asked.pairs)))
+        for family, asked in zip(families, settings, strict=True)
+    ]
+    splits = np.cumsum([n for _, n in parts])[:-1]
+
+    def ends(z: Floats) -> tuple[Floats, Floats]:
+        found = [part(own) for (part, _), own in zip(parts, np.split(z, splits), strict=True)]
+        low, high = (np.concatenate(some) for some in zip(*found, strict=True))
+        return low, high
+
+    return ends
 
 
 def family_values(scores: GroupedScores, families: Sequence[GapFamily]) -> Floats:

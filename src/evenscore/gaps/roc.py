@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from numbers import Integral
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -32,10 +32,10 @@ from evenscore.gaps.smooth import SmoothCells, Surrogate
 from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import Estimate, GapKey, check_level
-from evenscore.inference.intervals import normal_quantile
+from evenscore.inference.intervals import Intervals, invert, normal_quantile
 from evenscore.inference.paired import Paired, PairedScores
 from evenscore.inference.paired_rates import paired_roc_gaps
-from evenscore.inference.roc_gaps import GapSide, joint_gaps
+from evenscore.inference.roc_gaps import JointGaps
 from evenscore.scores import ClassName, GroupedScores, OneOrBoth, check_scores, class_names
 from evenscore.scores.arrays import Bools, Floats
 from evenscore.scores.aucs import inter_group_curve
@@ -148,41 +148,56 @@ class RocConstraint(GapFamily):
                 gaps.append(np.where(np.abs(one) >= np.abs(two), one, two))
         return np.concatenate(gaps) if gaps else np.zeros(0)
 
-    def _estimated(self, scores: GroupedScores, settings: EstimateSettings) -> list[Estimate]:
-        """The gaps with pointwise intervals of the two ways round as one: `inference.roc_gaps`."""
+    def _joint(self, scores: GroupedScores, pairs: Pairs | None) -> list[JointGaps]:
+        """Both ways round, for every class and pair of groups."""
         check_scores(scores)
-        level = check_level(settings.confidence_level)
-        compared = scores.pairs() if settings.pairs is None else list(settings.pairs)
-        keys = iter(self.keys(scores.groups, settings.pairs))
+        compared = scores.pairs() if pairs is None else pairs
         rates = np.asarray(self.rates)
-        half = 2.0 * normal_quantile(0.5 + level / 2.0)
+        return [
+            JointGaps.of(scores, on, (first, second), rates)
+            for on in class_names(self.on)
+            for first, second in compared
+        ]
+
+    def intervals(self, scores: GroupedScores, settings: EstimateSettings) -> Intervals:
+        """Pointwise intervals of the two ways round as one: `inference.roc_gaps`."""
+        joint, n = self._joint(scores, settings.pairs), len(self.rates)
+
+        def ends(z: Floats) -> tuple[Floats, Floats]:
+            parts = [gaps.interval(z[k * n : (k + 1) * n]) for k, gaps in enumerate(joint)]
+            low, high = (np.concatenate([np.zeros(0), *some]) for some in zip(*parts, strict=True))
+            return low, high
+
+        return ends
+
+    def _estimated(self, scores: GroupedScores, settings: EstimateSettings) -> list[Estimate]:
+        """The gaps with pointwise intervals."""
+        level = check_level(settings.confidence_level)
+        keys = iter(self.keys(scores.groups, settings.pairs))
+        z = normal_quantile(0.5 + level / 2.0)
         estimates = []
-        for on in class_names(self.on):
-            for first, second in compared:
-                one = GapSide.of(scores, on, (first, second), rates, level, 1.0)
-                two = GapSide.of(scores, on, (second, first), rates, level, -1.0)
-                in_second, joint = joint_gaps(one, two, rates, level, settings.tolerance)
-                for k, rate in enumerate(self.rates):
-                    side = two if in_second[k] else one
-                    numbers: dict[str, Any] = {
-                        name: float(column[k]) for name, column in joint.items()
-                    }
-                    value = numbers["value"]
-                    shares = [rate, rate + side.sign * value][:: int(side.sign)]
-                    estimate = Estimate.of_key(
-                        next(keys), value, method=side.method(rate), family=self.family
+        for gaps in self._joint(scores, settings.pairs):
+            low, high = gaps.interval(np.full(len(self.rates), z))
+            p_values = invert(gaps.larger, len(self.rates))
+            for k, rate in enumerate(self.rates):
+                side, value = gaps.side(k), float(gaps.value[k])
+                shares = [rate, rate + side.sign * value][:: int(side.sign)]
+                estimate = Estimate.of_key(
+                    next(keys), value, method=side.method(rate), family=self.family
+                )
+                estimates.append(
+                    replace(
+                        estimate,
+                        low=float(low[k]),
+                        high=float(high[k]),
+                        p_value=float(p_values[k]),
+                        confidence_level=level,
+                        standard_error=float(high[k] - low[k]) / (2.0 * z),
+                        first_value=shares[0],
+                        second_value=shares[1],
+                        warnings=side.warnings(rate) if gaps.defined else (),
                     )
-                    estimates.append(
-                        replace(
-                            estimate,
-                            **numbers,
-                            confidence_level=level,
-                            standard_error=(numbers["high"] - numbers["low"]) / half,
-                            first_value=shares[0],
-                            second_value=shares[1],
-                            warnings=() if np.isnan(value) else side.warnings(rate),
-                        )
-                    )
+                )
         return holm(self._with_reasons(estimates, scores, settings.pairs))
 
     def paired(self, pair: PairedScores, settings: EstimateSettings) -> list[Paired]:

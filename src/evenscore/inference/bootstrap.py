@@ -69,6 +69,27 @@ class BootstrapDistribution:
             intervals.append(estimate)
         return intervals
 
+    def ends(self, z: Floats) -> tuple[Floats, Floats]:
+        """Ends of the percentile intervals at normal quantiles z, one per statistic.
+
+        Beyond the level with ten replicates in either tail, their distances from the value grow in
+        proportion to z: too few are left to tell.
+        """
+        from scipy.special import ndtr, ndtri
+
+        low, high = np.full((2, len(self.values)), np.nan)
+        for k, (value, column) in enumerate(zip(self.values, self.replicates.T, strict=True)):
+            valid = column[~np.isnan(column)]
+            if np.isnan(z[k]) or np.isnan(value) or len(valid) < 2:
+                continue
+            furthest = float(-ndtri(min(10.0 / len(valid), 0.25)))
+            tail = float(ndtr(-min(z[k], furthest)))
+            ends = np.quantile(valid, [tail, 1.0 - tail])
+            factor = max(1.0, z[k] / furthest)
+            low[k] = min(value - factor * (value - ends[0]), ends[0])
+            high[k] = max(value + factor * (ends[1] - value), ends[1])
+        return low, high
+
 
 def percentile_estimate(blank: Estimate, draws: Floats, level: float) -> Estimate:
     """The percentile interval; the p-value is at least 2/(n + 1). NaN draws are left out."""

@@ -52,7 +52,8 @@ class Certificate:
     """The largest interval of rates on which |Δ| is within the tolerance, or why there is none.
 
     If `certified`, then with the stated confidence |ROC_{F⁰,F¹}(a) − a| ≤ tolerance for *all* rates
-    a in [low, high], all classes and all pairs of groups asked for at once. `thresholds` gives, for
+    a in [low, high], all classes and all pairs of groups asked for at once, whichever group of a
+    pair the cut is made in. `thresholds` gives, for
     each class and pair, the scores between which every cut of the first group has a rate in
     [low, high], covered by the same statement; NaN if the interval is too short for that. `reach`
     is the smallest tolerance that could have been certified somewhere, `lacking` whether it was
@@ -101,7 +102,8 @@ def certify(
     By default rates from `tolerance` to 1 − `tolerance` are searched: beyond, half of the statement
     holds for any score. `method="dkw"` holds for any sample size and any distribution;
     `"simultaneous"` is tighter and rests on the bootstrap. The error probability is shared equally
-    between classes and pairs of groups.
+    between classes and pairs of groups; the two ways round of a pair are one statement of DKW's,
+    which is about the distribution functions, and share the bootstrap's.
 
     The band is computed at `n_rates` rates (2,001 and 401 by default). Between two of them, a ROC
     curve being increasing, ROC(a) − a lies between low(a_k) − a_{k+1} and high(a_{k+1}) − a_k, and
@@ -203,11 +205,12 @@ def _bands(
     n_resamples: int,
     random_state: RandomState,
 ) -> Iterator[tuple[tuple[ClassName, int, int], Band]]:
-    """The band of every class and pair of groups."""
+    """The band of every class and pair of groups, cut in either of them."""
     for name in class_names(on):
-        for i in range(scores.n_groups - 1):
-            others = range(i + 1, scores.n_groups)
-            reference, *targets = scores.of_class(name)[i:]
+        cells = scores.of_class(name)
+        for i, reference in enumerate(cells):
+            others = [j for j in range(scores.n_groups) if j != i]
+            targets = [cells[j] for j in others]
             if method == "dkw":
                 made = dkw_bands(reference, targets, rates, level, split_ties=True)
                 yield from (((name, i, j), band) for j, band in zip(others, made, strict=True))
@@ -219,7 +222,7 @@ def _bands(
                     curve,
                     rates,
                     kind="dkw" if small else method,
-                    confidence_level=level,
+                    confidence_level=level if small else 0.5 + level / 2.0,
                     n_resamples=n_resamples,
                     random_state=random_state,
                 )

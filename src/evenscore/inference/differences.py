@@ -21,9 +21,15 @@ from evenscore.inference.influence import (
     placement_moments,
     satterthwaite,
 )
-from evenscore.inference.intervals import invert, normal_quantile, recovered, student
+from evenscore.inference.intervals import (
+    Intervals,
+    invert,
+    normal_quantile,
+    recovered,
+    student,
+)
 from evenscore.scores import GroupedScores
-from evenscore.scores.arrays import Bools, Floats, Ints, ratio
+from evenscore.scores.arrays import Bools, Floats, ratio
 
 _CHUNK = 1 << 20  # entries of the coefficients of the differences handled at a time
 
@@ -50,35 +56,17 @@ def auc_differences(
 ) -> list[Estimate]:
     """All estimates with intervals and p-values, made together: many cost little more than one.
 
-    The p-value is one minus the largest level at which the interval leaves out zero,
-    `beyond_p_value` that at which it lies beyond the tolerance. Cells below about 30 (effective)
-    observations give a warning.
+    The p-value is one minus the largest level at which the interval leaves out zero. Cells below
+    about 30 (effective) observations give a warning.
     """
-    confidence_level, tolerance = settings.confidence_level, settings.tolerance
+    confidence_level = settings.confidence_level
     estimates = [estimate for kind in kinds for estimate in kind.estimates]
     if not estimates:
         return []
-    moments = placement_moments(scores)
-    step = max(1, _CHUNK // (scores.n_cells**2 + 1))
-    parts = [
-        _Differences.of(
-            kind.sides(slice(start, start + step)), moments, kind.proportions_vary, kind.of_aucs
-        )
-        for kind in kinds
-        for start in range(0, len(kind.estimates), step)
-    ]
-    differences = _Differences(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    differences = _all_differences(scores, kinds)
     z = normal_quantile(0.5 + confidence_level / 2.0)
     low, high = differences.interval(np.full(len(estimates), z))
     p_values = invert(differences.interval, len(estimates))
-    beyond = np.full(len(estimates), np.nan)
-    if tolerance is not None:
-        # Only where the interval lies beyond: anywhere else the question is answered.
-        beyond = np.where(np.isnan(low), np.nan, 1.0)
-        far = np.flatnonzero((low > tolerance) | (high < -tolerance))
-        if len(far):
-            some = differences.take(far)
-            beyond[far] = invert(lambda z: some.outside(z, tolerance), len(far))
     completed = []
     for k, estimate in enumerate(estimates):
         estimate = replace(estimate, confidence_level=confidence_level)
@@ -98,11 +86,43 @@ def auc_differences(
                 standard_error=float(np.sqrt(differences.variance[k])),
                 degrees_of_freedom=float(differences.freedom[k]),
                 p_value=float(p_values[k]),
-                beyond_p_value=float(beyond[k]),
                 warnings=warnings,
             )
         )
     return completed
+
+
+def difference_intervals(scores: GroupedScores, kinds: Sequence[AucSides]) -> Intervals:
+    """The intervals of all of them at any level; NaN where there is none."""
+    if not any(kind.estimates for kind in kinds):
+        return lambda z: (z, z)
+    differences = _all_differences(scores, kinds)
+    used = [np.flatnonzero(row).tolist() for row in differences.used]
+    unknown = [
+        bool(differences.unknown[k]) and bool(no_interval(cells, scores))
+        for k, cells in enumerate(used)
+    ]
+    values = [estimate.value for kind in kinds for estimate in kind.estimates]
+    absent = np.array(unknown) | np.isnan(values)
+
+    def ends(z: Floats) -> tuple[Floats, Floats]:
+        return differences.interval(np.where(absent, np.nan, z))
+
+    return ends
+
+
+def _all_differences(scores: GroupedScores, kinds: Sequence[AucSides]) -> "_Differences":
+    """Those of all kinds, some at a time: coefficients of many groups are large."""
+    moments = placement_moments(scores)
+    step = max(1, _CHUNK // (scores.n_cells**2 + 1))
+    parts = [
+        _Differences.of(
+            kind.sides(slice(start, start + step)), moments, kind.proportions_vary, kind.of_aucs
+        )
+        for kind in kinds
+        for start in range(0, len(kind.estimates), step)
+    ]
+    return _Differences(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 class _Differences(NamedTuple):
@@ -150,15 +170,6 @@ class _Differences(NamedTuple):
             np.asarray(unknown.any(axis=0)),
             np.full(len(left), of_aucs),
         )
-
-    def take(self, some: Ints) -> "_Differences":
-        """Some of them."""
-        return _Differences._make(column[some] for column in self)
-
-    def outside(self, z: Floats, tolerance: float) -> tuple[Floats, Floats]:
-        """Intervals wider by the tolerance: they leave out zero if the differences lie beyond."""
-        low, high = self.interval(z)
-        return low - tolerance, high + tolerance
 
     def interval(self, z: Floats) -> tuple[Floats, Floats]:
         """Intervals at normal quantiles z, one a gap.

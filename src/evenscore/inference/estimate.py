@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Literal, NamedTuple
 
-from evenscore.inference.intervals import normal_quantile, t_quantile
 from evenscore.scores import ClassName
 
 SMALL_CELL = 30
@@ -52,8 +51,6 @@ class EstimateSettings:
     ----------
     confidence_level : float
         Of the intervals.
-    tolerance : float, optional
-        If given, estimates say how sure it is that a gap lies beyond it (`beyond_p_value`).
     sampling : "observations" or "cells"
         Whether people were drawn at random, or so many of each class and group.
     pairs : pairs of positions in the order of the groups, optional
@@ -63,7 +60,6 @@ class EstimateSettings:
     """
 
     confidence_level: float = 0.95
-    tolerance: float | None = None
     sampling: Sampling = "observations"
     pairs: tuple[tuple[int, int], ...] | None = None
     n_resamples: int = 400
@@ -71,16 +67,32 @@ class EstimateSettings:
 
 
 @dataclass(frozen=True)
+class GapTest:
+    """A test of a gap among others, and the interval that goes with it.
+
+    `p_value` is corrected for the number of gaps looked at, and `level` is that of the interval
+    whose ends are `low` and `high`: what was tested holds of the whole interval if, and only if,
+    the p-value is at most one minus the confidence level.
+    """
+
+    p_value: float
+    low: float
+    high: float
+    level: float
+
+
+@dataclass(frozen=True)
 class Estimate:
     """A value, its confidence interval and how the interval was made.
 
     `p_value` is that of the hypothesis that the true value is zero (NaN where that makes no sense);
-    `adjusted_p_value` accounts for the other gaps looked at (Holm); `beyond_p_value` is that of
-    the hypothesis that its magnitude is at most a tolerance (NaN unless asked for). A NaN interval
-    comes with a warning that says why.
+    `adjusted_p_value` accounts for the other gaps looked at (Holm). A NaN interval comes with a
+    warning that says why.
 
     A gap is the gap of a `family`, under its `key`; `first_value` and `second_value` are what is
-    compared, and `verdict` says where the gap lies among all that were looked at.
+    compared. Among all gaps that were looked at (`inference.decisions`), `verdict` says where it
+    lies: "beyond" the tolerance, if the interval of `beyond_test` does, "within" it, if that of
+    `within_test` does, and "unclear" otherwise.
 
     >>> print(Estimate("AUC", 0.8, 0.75, 0.85, 0.95, "placement values"))
     AUC: 0.8000, 95% interval [0.7500, 0.8500]
@@ -102,12 +114,13 @@ class Estimate:
     rate: float | None = None
     words: str = ""
     warnings: tuple[str, ...] = ()
-    beyond_p_value: float = math.nan
     family: str = ""
     at: str = ""
     first_value: float = math.nan
     second_value: float = math.nan
     verdict: Verdict | None = None
+    beyond_test: GapTest | None = None
+    within_test: GapTest | None = None
 
     @classmethod
     def of_key(cls, key: GapKey, value: float, *, method: str, family: str) -> "Estimate":
@@ -141,6 +154,19 @@ class Estimate:
         """Whether the interval leaves out zero: then the sign is known."""
         return self.low > 0.0 or self.high < 0.0
 
+    def ends(self, test: Literal["beyond", "within"]) -> tuple[float, float]:
+        """The ends of the interval that a verdict goes by; its own, if nothing was decided."""
+        tested = self.beyond_test if test == "beyond" else self.within_test
+        return (self.low, self.high) if tested is None else (tested.low, tested.high)
+
+    def lies_beyond(self, tolerance: float) -> bool:
+        """Whether its own interval lies wholly beyond ±tolerance, whatever else was looked at."""
+        return self.low > tolerance or self.high < -tolerance
+
+    def lies_within(self, tolerance: float) -> bool:
+        """Whether its own interval lies wholly within ±tolerance."""
+        return self.low >= -tolerance and self.high <= tolerance
+
     def __str__(self) -> str:
         value = "no value" if math.isnan(self.value) else f"{self.value:.4f}"
         text = f"{self.name}: {value}, no interval"
@@ -148,15 +174,6 @@ class Estimate:
             level = percent(self.confidence_level)
             text = f"{self.name}: {value}, {level} interval [{self.low:.4f}, {self.high:.4f}]"
         return "; ".join((text, *self.warnings))
-
-    def detectable(self, power: float = 0.8) -> float:
-        """The smallest gap that a test at this level finds with the given power.
-
-        (t_{1−α/2} + z_power) standard errors: had the truth been smaller, missing it was likely.
-        """
-        wanted = normal_quantile(check_between(power, "power"))
-        t = t_quantile(0.5 + self.confidence_level / 2.0, self.degrees_of_freedom)
-        return (t + wanted) * self.standard_error
 
 
 def check_between(number: float, name: str, below: float = 1.0) -> float:

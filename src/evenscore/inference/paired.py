@@ -62,14 +62,20 @@ class Paired:
         (0.0, -0.1, 0.1)
         """
         d, t = self.difference, self.total
-        ends = [_smaller(a, b) for a, b in product((d.low, d.high), (t.low, t.high))]
+        low, high = self.size_range((d.low, d.high), (t.low, t.high))
         return replace(
             d if abs(d.value) <= abs(t.value) else t,
             value=_smaller(d.value, t.value),
-            low=min(ends),
-            high=max(ends),
+            low=low,
+            high=high,
             p_value=float(np.maximum(d.p_value, t.p_value)),
         )
+
+    @staticmethod
+    def size_range(difference: Sequence[float], total: Sequence[float]) -> tuple[float, float]:
+        """The range of |x| − |y| where x − y and x + y are between two ends each."""
+        ends = [_smaller(a, b) for a, b in product(difference, total)]
+        return min(ends), max(ends)
 
 
 def _smaller(one: float, two: float) -> float:

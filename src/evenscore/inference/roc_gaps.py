@@ -1,23 +1,23 @@
 """Intervals of the gap of two groups at a rate, which may be cut in the one group or in the other.
 
-The interval is that of the gap cut in the group where it is larger, widened away from zero (and,
-where its sign is not known, towards it) by that of the other: if it lies within a tolerance, so do
-both. The p-value is one minus the largest level at which it leaves out zero. Intervals cover too
+The interval is that of the gap cut in the group where it is larger, as far as its sign is known,
+and otherwise reaches as far as either way round does; away from zero it is as wide as either on
+either side: if it lies within a tolerance, so do both. Intervals of two levels are nested, and the
+p-value is one minus the largest level at which the interval leaves out zero. They cover too
 much, up to always, where scores are tied or few people lie beyond the cut: shares are multiples of
 1/n and a binomial range cannot be cut finer. A warning then says so.
 """
 
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from evenscore.inference.bands import roc_band
-from evenscore.inference.estimate import counted
-from evenscore.inference.intervals import invert
-from evenscore.inference.pointwise import pointwise_band
+from evenscore.inference.estimate import SMALL_CELL, counted
+from evenscore.inference.pointwise import PointwiseIntervals
 from evenscore.scores import ClassName, GroupedScores
-from evenscore.scores.arrays import Bools, Floats
+from evenscore.scores.arrays import Bools, Floats, Ints
 from evenscore.scores.aucs import inter_group_curve
 from evenscore.scores.curve import RocCurve
 
@@ -31,9 +31,7 @@ class GapSide(NamedTuple):
     curve: RocCurve
     sign: float
     value: Floats
-    low: Floats
-    high: Floats
-    notes: tuple[str, ...]
+    shares: PointwiseIntervals
 
     @classmethod
     def of(
@@ -42,21 +40,19 @@ class GapSide(NamedTuple):
         on: ClassName,
         pair: tuple[int, int],
         rates: Floats,
-        level: float,
         sign: float,
     ) -> "GapSide":
         """The gaps at some rates; `pair` names the group that is cut first."""
         curve = inter_group_curve(scores, on, *pair).with_ties_split()
-        band = roc_band(curve, rates, kind="pointwise", confidence_level=level).gap()
-        ends = (band.low, band.high) if sign > 0 else (-band.high, -band.low)
-        return cls(curve, sign, sign * band.value, *ends, band.warnings)
+        shares = PointwiseIntervals(curve, rates)
+        return cls(curve, sign, sign * (shares.value - rates), shares)
 
-    def interval(self, rates: Floats, widened: float, z: Floats) -> tuple[Floats, Floats]:
-        """Intervals at z standard errors, wider by a tolerance: beyond it if zero is left out."""
-        low, high = pointwise_band(self.curve, rates, z)
+    def interval(self, z: Floats, some: Ints) -> tuple[Floats, Floats]:
+        """Intervals at z standard errors, of some rates."""
+        rates = self.shares.rates[some]
+        low, high = self.shares.at(z, some)
         low, high = low - rates, high - rates
-        low, high = (low, high) if self.sign > 0 else (-high, -low)
-        return low - widened, high + widened
+        return (low, high) if self.sign > 0 else (-high, -low)
 
     def tie(self, rate: float) -> tuple[float, float] | None:
         """What the cut itself selects of the two groups, if it falls in a tie."""
@@ -73,57 +69,87 @@ class GapSide(NamedTuple):
         return "Wilson, both shares, ties split"
 
     def warnings(self, rate: float) -> tuple[str, ...]:
-        """Why the interval at a rate is wider than its level asks for, if it is."""
+        """Why the interval at a rate is unreliable, or wider than its level asks for, if it is."""
+        size = min(self.curve.reference.effective_size, self.curve.target.effective_size)
+        notes: tuple[str, ...] = ()
+        if size < SMALL_CELL:
+            notes = (f"the smaller sample is worth {counted(size)} only",)
         tie = self.tie(rate)
         if tie is not None:
             shares = tie if self.sign > 0 else tie[::-1]
             return (
-                *self.notes,
+                *notes,
                 f"tied scores: the cut itself selects {shares[0]:.1%} and {shares[1]:.1%}, and the "
                 "interval is conservative",
             )
         beyond = min(rate, 1.0 - rate) * float(self.curve.reference.size_behind(rate))
         if beyond < _FEW_BEYOND:
             few = f"{counted(beyond)} can be expected beyond the cut: the interval is conservative"
-            return (*self.notes, few)
-        return self.notes
+            return (*notes, few)
+        return notes
 
 
-def joint_gaps(
-    one: GapSide, two: GapSide, rates: Floats, level: float, tolerance: float | None
-) -> tuple[Bools, dict[str, Floats]]:
-    """Where the cut is made in the second group, and the numbers of the two ways round as one."""
-    in_second = np.abs(two.value) > np.abs(one.value)
+@dataclass(frozen=True, eq=False)
+class JointGaps:
+    """The gaps of two groups in a class at some rates, the two ways round as one."""
 
-    def chosen(a: Floats, b: Floats) -> Floats:
-        return np.where(in_second, b, a)
+    one: GapSide
+    two: GapSide
+    rates: Floats
 
-    value, low, high = (chosen(a, b) for a, b in zip(one[2:5], two[2:5], strict=True))
-    outer_low, outer_high = np.minimum(one.low, two.low), np.maximum(one.high, two.high)
-    positive, negative = low > 0.0, high < 0.0
-    # Away from zero as far as either way round goes on either side: within means both are within.
-    low = np.where(positive, low, np.where(negative, np.minimum(outer_low, -outer_high), outer_low))
-    high = np.where(
-        negative, high, np.where(positive, np.maximum(outer_high, -outer_low), outer_high)
-    )
-    p_value, beyond = np.full((2, len(rates)), np.nan)
-    for side, own in ((one, ~in_second), (two, in_second)):
-        some = np.flatnonzero(own & ~np.isnan(low))  # NaN if a sample is empty
-        if not len(some):
-            continue
-        p_value[some] = invert(partial(side.interval, rates[some], 0.0), len(some))
-        # Beside a jump of the curve an interval may shrink as its level grows: the p-value keeps to
-        # the side of the level that the interval is on.
-        differs, error = positive[some] | negative[some], 1.0 - level
-        least = np.where(differs, 0.0, np.nextafter(error, 1.0))
-        p_value[some] = np.clip(p_value[some], least, np.where(differs, error, 1.0))
-        if tolerance is not None:
-            # Only where the interval lies beyond: anywhere else the question is answered.
-            beyond[some] = 1.0
-            far = some[(low[some] > tolerance) | (high[some] < -tolerance)]
-            if len(far):
-                beyond[far] = np.minimum(
-                    invert(partial(side.interval, rates[far], tolerance), len(far)), error
-                )
-    numbers = dict(value=value, low=low, high=high, p_value=p_value, beyond_p_value=beyond)
-    return in_second, numbers
+    @classmethod
+    def of(
+        cls, scores: GroupedScores, on: ClassName, pair: tuple[int, int], rates: Floats
+    ) -> "JointGaps":
+        """Both ways round."""
+        one = GapSide.of(scores, on, pair, rates, 1.0)
+        return cls(one, GapSide.of(scores, on, pair[::-1], rates, -1.0), rates)
+
+    @cached_property
+    def in_second(self) -> Bools:
+        """Where the cut is made in the second group: the gap is larger so."""
+        return np.asarray(np.abs(self.two.value) > np.abs(self.one.value))
+
+    @cached_property
+    def value(self) -> Floats:
+        """The larger gap of the two."""
+        return np.where(self.in_second, self.two.value, self.one.value)
+
+    @cached_property
+    def defined(self) -> bool:
+        """Whether there is somebody in both groups."""
+        return not bool(np.isnan(self.value).any())
+
+    def side(self, k: int) -> GapSide:
+        """The way round in which the gap at a rate is larger."""
+        return self.two if self.in_second[k] else self.one
+
+    def larger(self, z: Floats) -> tuple[Floats, Floats]:
+        """The ends of the larger gap's own interval: zero is left out if it is by `interval`."""
+        ends = np.full((2, len(self.rates)), np.nan)
+        for side, own in ((self.one, ~self.in_second), (self.two, self.in_second)):
+            some = np.flatnonzero(own)
+            if len(some) and self.defined:
+                ends[:, some] = side.interval(z[some], some)
+        return ends[0], ends[1]
+
+    def interval(self, z: Floats) -> tuple[Floats, Floats]:
+        """The ends at normal quantiles z, one per rate; NaN where z is."""
+        ends = np.full((2, len(self.rates)), np.nan)
+        some = np.flatnonzero(~np.isnan(z))
+        if len(some) and self.defined:
+            one, two = (side.interval(z[some], some) for side in (self.one, self.two))
+            ends[:, some] = _joined(one, two, self.in_second[some], self.value[some])
+        return ends[0], ends[1]
+
+
+def _joined(
+    one: tuple[Floats, Floats], two: tuple[Floats, Floats], in_second: Bools, value: Floats
+) -> tuple[Floats, Floats]:
+    """The interval of the larger gap from those of both."""
+    low, high = (np.where(in_second, b, a) for a, b in zip(one, two, strict=True))
+    outer_low, outer_high = np.minimum(one[0], two[0]), np.maximum(one[1], two[1])
+    reach = np.maximum(outer_high, -outer_low)
+    ends_low = np.where(low > 0.0, low, np.where(value < 0.0, -reach, outer_low))
+    ends_high = np.where(high < 0.0, high, np.where(value > 0.0, reach, outer_high))
+    return ends_low, ends_high

@@ -4,7 +4,7 @@ from html import escape
 
 from evenscore.auditing import AuditResult
 from evenscore.inference.estimate import Estimate, percent
-from evenscore.showing.numbers import interval, p_value, plain, signed, why_none
+from evenscore.showing.numbers import interval, plain, signed, why_none
 
 _ROWS = 24  # more gaps than these are in `to_frame`
 
@@ -15,7 +15,9 @@ def notebook_html(result: AuditResult) -> str:
     parts = [f"<div><p><strong>{head}</strong></p><ul>"]
     parts += [f"<li>{escape(finding.text)}</li>" for finding in result.findings]
     level = percent(result.settings.confidence_level)
-    titles = ("", "value", f"{level} interval", "p (Holm)", "verdict", "in words")
+    titles = (
+        "", "value", f"{level} interval", "over all gaps", "for within", "verdict", "in words"
+    )  # fmt: skip
     parts.append("</ul><table><thead><tr>")
     parts += [f"<th>{escape(title)}</th>" for title in titles]
     parts.append("</tr></thead><tbody>")
@@ -35,7 +37,8 @@ def _row(estimate: Estimate, title: str, verdict: str, *, gap: bool = False) -> 
         title,
         signed(estimate.value) if gap else plain(estimate.value),
         interval(estimate.low, estimate.high, "signed" if gap else "plain"),
-        p_value(estimate.adjusted_p_value) if gap else "",  # an AUC of zero is no hypothesis
+        interval(*estimate.ends("beyond"), "signed") if gap else "",  # an AUC has no tolerance
+        interval(*estimate.ends("within"), "signed") if gap else "",
         verdict,
         words,
     )

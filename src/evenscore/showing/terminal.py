@@ -17,6 +17,10 @@ from evenscore.showing.numbers import interval, plain, reasons, signed
 
 _COLOURS = {"beyond": "red", "within": "green", "unclear": "yellow", "undefined": "dim"}
 _MARKS = {"gap": ("✗", "red"), "unclear": ("?", "yellow"), "even": ("✓", "green")}
+VERDICTS = (
+    "beyond: the interval over all gaps lies outside the tolerance; within: the interval for "
+    "within lies inside; unclear: neither"
+)
 _SHOWN = 24  # gaps in a table; the rest are in the frame
 
 
@@ -132,14 +136,22 @@ def gap_table(
         (
             gap.title.removesuffix(pair),
             signed(gap.value),
-            interval(gap.low, gap.high, "signed"),
-            numbers.p_value(gap.adjusted_p_value),
+            interval(*gap.ends("beyond"), "signed"),
+            interval(*gap.ends("within"), "signed"),
             verdict_text(gap.verdict or "undefined"),
         )
         for gap in gaps
     ]
-    columns = ("gap", "value", f"{percent(confidence_level)} interval", "p (Holm)", "verdict")
-    return new_table(title, columns, rows, dict.fromkeys([*reasons(gaps), *notes]))
+    level = percent(confidence_level)
+    columns = (
+        "gap",
+        "value",
+        f"{level} interval\nover all gaps",
+        "interval\nfor within",
+        "verdict",
+    )
+    legend = f"{VERDICTS} Error in all of them together: {percent(1.0 - confidence_level)} at most."
+    return new_table(title, columns, rows, dict.fromkeys([legend, *reasons(gaps), *notes]))
 
 
 def _cut(result: AuditResult, t: int) -> Table:

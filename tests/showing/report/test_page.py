@@ -153,7 +153,7 @@ def test_gaps_are_the_result_s_numbers(shown):
     assert set(rows) <= set(by_title)
     if len(result.groups) == 2:
         assert set(rows) == set(by_title)
-    detectable = {gap.title: np.minimum(gap.detectable(), 1.0) for gap in result.gaps}
+    detectable = {gap.title: np.minimum(result.detectable(gap), 1.0) for gap in result.gaps}
     for title, row in rows.items():
         gap = by_title[title]
         assert same(number(row.one("data").attributes["value"]), gap.value)
@@ -163,8 +163,10 @@ def test_gaps_are_the_result_s_numbers(shown):
         cells = [cell.text for cell in row.all("td")]
         assert cells[0] == f"{gap.value:+.3f}"
         assert cells[1] == f"{gap.low:+.3f} to {gap.high:+.3f}"
-        assert cells[4] == f"{detectable[title]:.3f}"
-        assert cells[5] == gap.verdict
+        assert cells[2] == "{:+.3f} to {:+.3f}".format(*gap.ends("beyond"))
+        assert cells[4] == "{:+.3f} to {:+.3f}".format(*gap.ends("within"))
+        assert cells[5] == f"{detectable[title]:.3f}"
+        assert cells[6] == gap.verdict
     for name in dict.fromkeys(gap.name for gap in result.gaps):
         assert result.worst(name).title in rows
 

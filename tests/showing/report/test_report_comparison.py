@@ -35,7 +35,9 @@ def test_numbers_and_words(audits):
     assert len(rows) == len(comparison.differences)
     for row, found in zip(rows, comparison.differences, strict=True):
         values = [float(data.attributes["value"]) for data in row.all("data")]
-        assert values == [found.other.value, found.one.value, found.difference.value]
+        sizes = found.other.value, found.one.value, found.difference.value, found.magnitude.value
+        assert values == list(sizes)
+        assert f"{found.test.low:+.3f} to {found.test.high:+.3f}" in row.text
         assert found.change in row.text
     assert len(list(section.all("svg", role="img"))) == 2
     assert page.one("h1").text == "Better?"

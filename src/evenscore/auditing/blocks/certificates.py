@@ -20,7 +20,8 @@ class Certificates(Block):
     """Where the gaps are certified to be within the tolerance, by class and method.
 
     DKW's certificate always; the bootstrap's, which is tighter, where it is affordable and better:
-    with up to three groups and cells that are not large.
+    with up to three groups and cells that are not large. The two classes are told together: each
+    has half of the error probability.
     """
 
     certificates: tuple[Certificate, ...]
@@ -33,7 +34,7 @@ class Certificates(Block):
         """One or two certificates for each class."""
         scores, settings = audit.scores, audit.settings
         certificates = []
-        level, tolerance = settings.confidence_level, settings.tolerance
+        level, tolerance = 0.5 + settings.confidence_level / 2.0, settings.tolerance
         for on in CLASSES:
             sizes = scores.effective_sizes[CLASSES.index(on)]
             reason = ""

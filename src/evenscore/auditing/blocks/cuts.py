@@ -45,7 +45,9 @@ class Cuts(Block):
         if cuts is None:
             cuts = scores.pooled("negatives").threshold(settings.rates)
             labels = tuple(
-                f"selects at most {rate:.1%} of all negatives" for rate in settings.rates
+                f"selects at most {rate:.1%} of all negatives here; intervals are about this "
+                "number, not about the share elsewhere"
+                for rate in settings.rates
             )
         # Cuts spread over the scores, from selecting nobody to nearly everybody.
         steps = 101 if scores.n_groups <= 2 else max(21, min(81, 324 // scores.n_groups))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +60,7 @@ def gap_tables(result: AuditResult) -> list[dict[str, Any]]:
     """One table for each heading, with a block for each kind of gap, the largest gaps first."""
     tables = []
     for heading, gaps in result.headings.items():
-        ruler = ruler_for(gaps, result.settings.tolerance)
+        ruler = ruler_for(map(_over_all, gaps), result.settings.tolerance)
         kinds: dict[str, list[Estimate]] = {}
         for gap in gaps:
             kinds.setdefault(gap.kind, []).append(gap)
@@ -68,7 +68,9 @@ def gap_tables(result: AuditResult) -> list[dict[str, Any]]:
             {
                 "name": kind,
                 "sentence": result.meanings.get(kind, ""),
-                "rows": [_row(gap, ruler) for gap in sorted(some, key=_smallness)[:MOST_GAPS]],
+                "rows": [
+                    _row(result, gap, ruler) for gap in sorted(some, key=_smallness)[:MOST_GAPS]
+                ],
                 "left_out": max(0, len(some) - MOST_GAPS),
             }
             for kind, some in kinds.items()
@@ -81,9 +83,15 @@ def _smallness(gap: Estimate) -> float:
     return 1.0 if math.isnan(gap.value) else -abs(gap.value)
 
 
-def _row(gap: Estimate, ruler: Ruler) -> dict[str, Any]:
-    detectable = float(np.minimum(gap.detectable(), 1.0))  # NaN stays NaN
-    return {"gap": gap, "detectable": detectable, "bar": ruler.bar(gap)}
+def _row(result: AuditResult, gap: Estimate, ruler: Ruler) -> dict[str, Any]:
+    detectable = float(np.minimum(result.detectable(gap), 1.0))  # NaN stays NaN
+    return {"gap": gap, "detectable": detectable, "bar": ruler.bar(_over_all(gap))}
+
+
+def _over_all(gap: Estimate) -> Estimate:
+    """The gap with the interval over all gaps, which is drawn."""
+    low, high = gap.ends("beyond")
+    return replace(gap, low=low, high=high)
 
 
 def comparison_table(
