@@ -37,6 +37,12 @@ class GapOutcome:
     tolerance, "cannot tell" if it is neither within nor beyond. Without such rows: "reached in
     training", which new rows may contradict. `value` is the gap that decided and `where` it was
     seen; `reason` is empty if the gap is reached.
+
+    "reached", and "not reached" by the interval on rows not trained on, are statements at the level
+    of that one interval: after a correction by cross-fitting, of people looked at twice. "not
+    reached" by the training gap (`where` says which) is no statistical statement: training did not
+    do what it was asked to, and the gap of the population may well be within the tolerance.
+    "reached in training" is none either.
     """
 
     name: str
@@ -235,9 +241,9 @@ def _reached_alone(
 
 def _has_settled(history: History, strength: float) -> bool:
     """Whether AUC − strength · Σ|gap| has stopped rising."""
-    gaps = np.array(history.gaps).reshape(len(history), -1)
-    merit = np.array(history.auc) - strength * np.abs(gaps).sum(axis=1)
-    tenth = len(merit) // 10
+    tenth = len(history) // 10
     if not tenth:
         return False
+    gaps = np.array(history.gaps).reshape(len(history), -1)
+    merit = np.array(history.auc) - strength * np.abs(gaps).sum(axis=1)
     return bool(merit[-tenth:].mean() <= merit[-2 * tenth : -tenth].mean() + _STILL)
