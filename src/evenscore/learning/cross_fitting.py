@@ -9,13 +9,21 @@ The bracket is the error of testing: given the scorers, every fold is a sample t
 and the interval of a gap counts its variance. The second term is that the scorers tested are not
 the final one. Were they smooth functions of means over their rows, the δ_v would cancel to first
 order, the mean of the f_v being f. They are not quite: a tolerance is active in one fold and idle
-in another, multipliers stop early, cuts are made at steps. And it goes along with the error of
-testing, for both come from the same rows. It is bounded, (mean_v δ_v)² ≤ mean_v δ_v², and each δ_v
-is estimated on common rows, where the noise of the rows themselves cancels: the gap of f_v on all
-rows, less that of f. Their mean square is added to the variance. That takes no more fits, and
-vanishes with 1/V.
+in another, multipliers stop early, cuts are made at steps. What is left goes along with the error
+of testing, for both come from the same rows. It is bounded, (mean_v δ_v)² ≤ mean_v δ_v², and each
+δ_v is estimated on common rows, where the noise of the rows themselves cancels: the gap of f_v on
+all rows, less that of f. Their mean square is added to the variance; what it is too large by pays
+for the correlation. That takes no more fits, and the more folds, the less it is: in the smooth case
+1/(V − 1) of the variance of testing.
 
-Measured (`benchmarks/covering/cross_fit.py`; MEASURED_HERE
+Measured (ROC gaps of both classes at 1/8 and 1/4, tolerance 0.02, the laws "crossed", "smooth" and
+"heavy" of `benchmarks/covering/cross_fit.py`): of LinearScorer with four folds on 2,000 rows, 95 %
+intervals held the final scorer's gap in 95.0, 97.0 and 97.6 % of 186, 176 and 124 fits, where those
+of testing alone held in 91.4, 93.0 and 95.8; on 20,000 rows in 95.8 and 98.0 % of 72 and 76 fits
+(the first two laws) instead of 91.3 and 95.4. They are 14 to 19 % wider. With half of the mean
+square the first law's would hold in 93.4 and 92.7 %. With two folds they held in 98 % of 57 fits
+(91 before) and are 34 % wider, with ten in 97 % of 29 (91 before) and 12 % wider; those of
+BoostedScorer, which held before, in 99 % of 70.
 """
 
 from __future__ import annotations
