@@ -17,10 +17,10 @@ def widened(estimate: Estimate, variance: float, source: str) -> Estimate:
     interval (`adjusted_p_value`, `beyond_p_value`, `verdict`) is left to be made again. Without an
     interval, or without a variance, nothing changes.
 
-    >>> estimate = Estimate("gap", 0.05, 0.02, 0.08, 0.95, "t", 0.0153, p_value=0.0011)
+    >>> estimate = Estimate("gap", 0.06, 0.03, 0.09, 0.95, "t", 0.0153, p_value=0.0001)
     >>> wide = widened(estimate, 0.0204**2, "training")
     >>> f"{wide.low:.2f} {wide.high:.2f} {wide.standard_error:.4f} {wide.p_value:.3f}"
-    '-0.00 0.10 0.0255 0.050'
+    '0.01 0.11 0.0255 0.019'
     """
     if not estimate.has_interval or not variance > 0.0:
         return estimate

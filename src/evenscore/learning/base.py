@@ -77,8 +77,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         are about the gap of this scorer in the population and account for who was in the sample;
         those by cross-fitting also for the folds' scorers not being this one (how far they are off
         is seen on all rows), but after a correction not for the same people having been looked at
-        twice: they are then a little too narrow. Each gap has its own interval, not adjusted for
-        the others.
+        twice. Each gap has its own interval, not adjusted for the others.
     verdicts_ : list of GapOutcome
         For each gap, whether its tolerance is reached on rows not trained on, by the interval of
         `gaps_` and with what that accounts for, and, if not, why; empty with a strength. To find
