@@ -98,8 +98,8 @@ def cross_fit(
     the gaps then are less beyond the tolerance, all in all. With a strength nothing is allowed for.
     The final scorer not being there yet, these intervals are those of the folds' scorers. After a
     correction the same people have been looked at twice, for which no interval accounts. Those of
-    `CrossFitted.gaps` held all the same, in 98 % of 65 fits of the benchmark's law "memorised" (81 %
-    by testing alone): the folds' scorers are far off then, and the intervals 77 % wider.
+    `CrossFitted.gaps` held all the same, in 98 % of 65 fits of the benchmark's law "memorised"
+    (81 % by testing alone): the folds' scorers are far off then, and the intervals 77 % wider.
     """
     objective = task.objective(data)
     _require_rows(data, folds, objective.terms.cells)
