@@ -9,10 +9,14 @@ class Tally:
     """Right or wrong, sample by sample, for the quantities of each kind."""
 
     def __init__(self) -> None:
-        self.noted: dict[str, dict[object, list[bool]]] = {}
+        self.noted: dict[str, dict[object, list[float]]] = {}
 
     def note(self, kind: str, which: object, right: bool) -> None:
-        self.noted.setdefault(kind, {}).setdefault(which, []).append(bool(right))
+        self.measure(kind, which, bool(right))
+
+    def measure(self, kind: str, which: object, number: float) -> None:
+        """A number of which the mean is of interest."""
+        self.noted.setdefault(kind, {}).setdefault(which, []).append(number)
 
     def inside(self, kind: str, which: object, low, truth, high) -> None:
         """Whether an interval, or a whole band, holds the truth."""

@@ -15,6 +15,7 @@ import evenscore as es
 from evenscore import BoostedScorer, LinearScorer, RocConstraint, metrics, tradeoff_path
 from evenscore.auditing.plain import from_plain
 from evenscore.choosing import TradeoffPath, TradeoffPoint
+from evenscore.choosing.path import CHOSEN_HERE
 from evenscore.datasets import load_german, make_square
 from evenscore.inference import Estimate
 from evenscore.paper.laws import SquareLaw
@@ -408,7 +409,9 @@ def test_plain_data(german):
     _, path = german
     content = path.to_dict()
     assert json.loads(json.dumps(content, allow_nan=False)) == content
-    assert (content["format"], content["version"]) == ("evenscore.tradeoff", "2.0")
+    assert (content["format"], content["version"]) == ("evenscore.tradeoff", "2.1")
+    assert content["choice"] == CHOSEN_HERE
+    assert "Audit the chosen score on other rows." in content["choice"]
     assert (content["scorer"], content["pareto"]) == ("LinearScorer", list(path.pareto))
     assert [point["value"] for point in content["points"]] == [None, 0.1, 0.02]
     for point, plain in zip(path.points, content["points"], strict=True):

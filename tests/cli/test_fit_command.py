@@ -11,6 +11,7 @@ from running import numbers, people, read, refused, run, write, write_parquet
 from sklearn.linear_model import LogisticRegression
 
 import evenscore as es
+from evenscore.choosing.path import CHOSEN_HERE
 from evenscore.files.models import TRUSTED, load_model, save_model
 
 ASKED = ("--label", "repaid", "--pos-label", "yes", "--group", "sex")
@@ -311,12 +312,15 @@ def test_tradeoff(table, tmp_path):
 def test_tradeoff_marks_a_choice_or_says_why_not(tmp_path):
     table = write(tmp_path / "<i>people.csv", people())
     options = ("--model", "linear", "--tolerances", "0.2", "--folds", "2", "--exclude", "score")
-    html = tmp_path / "t.html"
+    html, path = tmp_path / "t.html", tmp_path / "t.json"
     result = run(
         "tradeoff", table, *FIT[:6], "--constraint", "inter_group", *options, "--tolerance", "0.2",
-        "--html", html,
+        "--html", html, "--json", path,
     )  # fmt: skip
     assert "chosen" in result.stdout
+    assert CHOSEN_HERE in " ".join(result.stdout.split())
+    assert CHOSEN_HERE in html.read_text(encoding="utf-8")
+    assert numbers(path)["choice"] == CHOSEN_HERE
     assert "&lt;i&gt;people.csv" in html.read_text(encoding="utf-8")
     result = run(
         "tradeoff", table, *FIT[:6], "--constraint", "inter_group", *options, "--tolerance",
@@ -325,3 +329,5 @@ def test_tradeoff_marks_a_choice_or_says_why_not(tmp_path):
     assert result.exit_code == 0
     assert "No point of the path meets a tolerance of 0.001" in " ".join(result.stdout.split())
     assert "No point of the path meets" in html.read_text(encoding="utf-8")
+    assert "Audit the chosen score" not in html.read_text(encoding="utf-8")  # nothing is chosen
+    assert "Audit the chosen score" not in " ".join(result.stdout.split())

@@ -16,7 +16,13 @@ from evenscore.inference.estimate import Estimate, percent
 
 Parameter = Literal["tolerance", "strength"]
 
-FORMAT, VERSION = "evenscore.tradeoff", "2.0"
+FORMAT, VERSION = "evenscore.tradeoff", "2.1"
+
+CHOSEN_HERE = (
+    "The rows that report a point also choose it: the AUC and gaps of a chosen point look a little "
+    "better than they are. Audit the chosen score on other rows."
+)
+"""What has to be said wherever a chosen point is shown."""
 
 
 @final
@@ -65,7 +71,10 @@ class TradeoffPoint:
         return self.parameter == "tolerance" and self.value <= tolerance
 
     def meets(self, tolerance: float) -> bool:
-        """Whether it can be taken to be fair up to a tolerance: see `TradeoffPath.chosen`."""
+        """Whether it can be taken to be fair up to a tolerance: see `TradeoffPath.chosen`.
+
+        It is judged by itself, whatever other points there are.
+        """
         if self.trained_to(tolerance) and self.converged:
             return all(gap.low <= tolerance and gap.high >= -tolerance for gap in self.gaps)
         return all(gap.low >= -tolerance and gap.high <= tolerance for gap in self.gaps)
@@ -80,6 +89,10 @@ class TradeoffPoint:
 @dataclass(frozen=True, eq=False, repr=False)
 class TradeoffPath:
     """The points of a path, from the least to the most constrained; made by `tradeoff_path`.
+
+    The rows that report a point also choose it: the AUC and gaps of a chosen point look a little
+    better than they are, and no interval accounts for the choice. Audit the chosen score on other
+    rows.
 
     Parameters
     ----------
@@ -133,7 +146,8 @@ class TradeoffPath:
         """The scorer of the largest AUC that meets a tolerance, fitted on all the data.
 
         It is that of the point `chosen(tolerance)`; if there is none, a ValueError says what stood
-        in the way.
+        in the way. The same rows chose the point, report it and are fitted on: audit the scorer on
+        other rows.
         """
         best = self.chosen(tolerance)
         scorer = at_point(clone(self.scorer), best.parameter, best.value)
@@ -152,6 +166,11 @@ class TradeoffPath:
         with a looser tolerance, a strength or no constraints, needs proof, lest chance be mistaken
         for fairness: the interval of every gap must lie wholly within ±tolerance. If there is no
         such point, a ValueError says what stood in the way.
+
+        Each point is judged by itself, with each gap's own interval: a point whose gap is exactly
+        at the tolerance passes as proved with a probability of (1 − level)/2 at most, and one of m
+        such points with up to m times that. The point of the largest AUC is then taken: its AUC and
+        gaps look a little better than they are. Audit the chosen score on other rows.
         """
         if not isinstance(tolerance, Real) or not 0.0 <= float(tolerance) < math.inf:
             raise ValueError(f"tolerance must be a number of at least 0, not {tolerance!r}.")
@@ -215,6 +234,8 @@ class TradeoffPath:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON: what the points are, not the rows behind them.
 
+        `choice` says in a sentence what is to be kept in mind of a point chosen among them.
+
         The `value` of the point without constraints is None. Other numbers are written as in an
         audit: NaN is None, and infinities are the texts "Infinity" and "-Infinity".
         """
@@ -233,6 +254,7 @@ class TradeoffPath:
             "version": VERSION,
             "scorer": type(self.scorer).__name__,
             "pareto": list(self.pareto),
+            "choice": CHOSEN_HERE,
             "points": points,
         }
 

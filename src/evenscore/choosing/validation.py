@@ -57,7 +57,8 @@ def tradeoff_path(
     groups is 0.01 to 0.02 on average, as much as is to be found. Everyone in a fold is standardised
     alike: groups whose scores have the same law in every fold have the same in the pool. Intervals
     account for who was tested on, not for who was trained on, and scorers trained on a share
-    1 − 1/cv of the rows stand for those that `select` fits on all.
+    1 − 1/cv of the rows stand for those that `select` fits on all. Nor do they account for a choice
+    among the points: audit a chosen score on other rows.
 
     Parameters
     ----------

@@ -38,7 +38,8 @@ def tradeoff(
     r"""Show what fairness costs: AUC against the worst gap, by tolerance.
 
     A score is learned for each tolerance and fold, and judged on the rows
-    left out.
+    left out. Those rows also choose the point that --tolerance marks: audit
+    the chosen score on other rows.
 
     Examples:
       evenscore tradeoff people.csv --label repaid --pos-label yes \
@@ -48,6 +49,7 @@ def tradeoff(
         --roc-rates 0.125,0.25 --tolerances 0.1,0.05,0.02 --tolerance 0.05
     """
     from evenscore.choosing import tradeoff_path
+    from evenscore.choosing.path import CHOSEN_HERE
     from evenscore.files.atomic import write_atomically
     from evenscore.showing.terminal import new_table
 
@@ -91,8 +93,8 @@ def tradeoff(
     console = Console(quiet=quiet)
     lines = [(*row[:5], row[6]) for row in (columns, *rows)]
     console.print(new_table(title, lines[0], lines[1:]))
-    if refusal:
-        console.print(refusal, markup=False, highlight=False)
+    if refusal or chosen is not None:
+        console.print(refusal or CHOSEN_HERE, markup=False, highlight=False)
     say_written(html, json, quiet=quiet)
 
 
@@ -127,6 +129,7 @@ def _page(path: "TradeoffPath", tolerance: float | None, **shown: Any) -> str:
     """A picture and a table in one file that asks nothing of a network."""
     from jinja2 import Environment
 
+    from evenscore.choosing.path import CHOSEN_HERE
     from evenscore.showing.plots import TradeoffDisplay, figure, figure_bytes
 
     drawing, ax = figure(figsize=(6.2, 4.2))
@@ -135,6 +138,7 @@ def _page(path: "TradeoffPath", tolerance: float | None, **shown: Any) -> str:
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(template).render(
         shown,
+        choice=CHOSEN_HERE,
         scorer=type(path.scorer).__name__,
         picture=base64.b64encode(figure_bytes(drawing, "svg")).decode(),
         texts=("point", "which gap", "remarks"),

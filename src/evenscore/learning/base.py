@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evenscore.gaps import ConstraintLike, GapFamily, as_constraints
-from evenscore.inference.estimate import Estimate
-from evenscore.learning.cross_fitting import cross_fit
+from evenscore.gaps.family import family_values
+from evenscore.learning.cross_fitting import CrossFitted, cross_fit
 from evenscore.learning.diagnosis import diagnose
 from evenscore.learning.parameters import check_count, check_number, described, seed_of
 from evenscore.learning.task import History, Task
@@ -53,7 +53,9 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     cross_fit : int, default 0
         If at least 2, the number of folds in which gaps are measured on rows not trained on:
         `gaps_["cross_fit"]`. Where such a gap is certain to exceed the tolerance, training aims
-        lower to compensate. Costs `cross_fit` more fits, or twice that if a correction is made.
+        lower to compensate, and gaps are measured again: the same people have then been looked at
+        twice, for which intervals do not account. Costs `cross_fit` more fits, or twice that if a
+        correction is made.
     random_state : int, optional
         Which rows are kept aside, and whatever a subclass draws.
     verbose : bool, default False
@@ -71,11 +73,16 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What each gap is called, in the order of `gaps_`, `verdicts_` and `history_`.
     gaps_ : dict
         Gaps with intervals, as lists of `Estimate`: on the training rows ("train") and, if there
-        are any, on rows held out ("validation") and by cross-fitting ("cross_fit").
+        are any, on rows held out ("validation") and by cross-fitting ("cross_fit"). The intervals
+        are about the gap of this scorer in the population and account for who was in the sample;
+        those by cross-fitting also for the folds' scorers not being this one (how far they are off
+        is seen on all rows), but after a correction not for the same people having been looked at
+        twice. Each gap has its own interval, not adjusted for the others.
     verdicts_ : list of GapOutcome
-        For each gap, whether its tolerance is reached on rows not trained on and, if not, why;
-        empty with a strength. To find out why the worst gap was not reached in training, it is
-        tried without the others: one more fit.
+        For each gap, whether its tolerance is reached on rows not trained on, by the interval of
+        `gaps_` and with what that accounts for, and, if not, why; empty with a strength. To find
+        out why the worst gap was not reached in training, it is tried without the others: one more
+        fit.
     converged_ : bool
         Whether training reached every tolerance, what is known to return on new rows included;
         with a strength, whether the objective had stopped rising.
@@ -292,15 +299,19 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         held_out: TrainingSet | None,
         task: Task,
         history: History,
-        crossed: list[Estimate] | None = None,
+        crossed: CrossFitted | None = None,
     ) -> None:
         """Set the attributes that all scorers have; warn, at the caller of `fit`, if need be."""
         raw = self.raw_score(data.X)
         self.intercept_ = -cut_at_prevalence(raw, data)
         scores = raw if train is data else self.raw_score(train.X)
         self.history_ = history
+        new = None
+        if crossed is not None:
+            final = family_values(data.grouped(raw), task.constraints)
+            new = crossed.gaps(task.constraints, final)
         self.gaps_, self.verdicts_, self.converged_, warning = diagnose(
-            self, task, history, train, scores, held_out, crossed
+            self, task, history, train, scores, held_out, new
         )
         self.gap_names_ = [gap.title for gap in self.gaps_["train"]]
         if warning is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 
 from evenscore.gaps.family import family_estimates
+from evenscore.inference.decisions import decide
 from evenscore.inference.estimate import Estimate
 from evenscore.learning.cross_fitting import learn_on
 from evenscore.learning.multipliers import excess
@@ -32,11 +33,18 @@ _STILL = 5e-3  # a penalised AUC that rises by less over a tenth of the updates 
 class GapOutcome:
     """What became of one gap.
 
-    "not reached": it is beyond the tolerance in training, or its whole interval on rows not trained
-    on (`new`) is. Otherwise those rows decide: "reached" if the whole interval is within the
-    tolerance, "cannot tell" if it is neither within nor beyond. Without such rows: "reached in
+    "not reached": it is beyond the tolerance in training, or by its verdict on rows not trained on
+    (`new`). Otherwise those rows decide: "reached" if the verdict is "within", "cannot tell" if it
+    is neither. Without such rows: "reached in
     training", which new rows may contradict. `value` is the gap that decided and `where` it was
     seen; `reason` is empty if the gap is reached.
+
+    "reached", and "not reached" by rows not trained on, are statements with 95 % confidence over all
+    gaps of the fit (`inference.decisions`): after a correction by cross-fitting, of people looked
+    at twice. "not
+    reached" by the training gap (`where` says which) is no statistical statement: training did not
+    do what it was asked to, and the gap of the population may well be within the tolerance.
+    "reached in training" is none either.
     """
 
     name: str
@@ -57,7 +65,8 @@ class GapOutcome:
         text = f"{self.name}: {self.state}, {self.training.value:+.3f} in training"
         if self.new is not None:
             new = self.new
-            text += f", {new.value:+.3f} ({new.low:+.3f} to {new.high:+.3f}) on rows not trained on"
+            low, high = new.ends("within")
+            text += f", {new.value:+.3f} ({low:+.3f} to {high:+.3f}) on rows not trained on"
         text += f", tolerance {self.tolerance:g}"
         return f"{text}; {self.reason}." if self.reason else f"{text}."
 
@@ -78,13 +87,14 @@ def judge(
     """The outcome of one gap.
 
     `expected` is the training gap, with what it is known to grow by on new rows; `smallest` names
-    the smallest cell that the gap looks at, and its size; `alone` says whether the gap can be
+    the smallest cell that the gap looks at, and its size; `new` has its verdict; `alone` says whether the gap can be
     reached without the other ones, if that was tried.
 
     >>> fine = Estimate("gap", 0.01, -0.01, 0.03, 0.95, "normal")
-    >>> print(judge("gap", 0.02, fine, fine, 0.01, ("positives of b", 100)))
-    gap: cannot tell, +0.010 in training, +0.010 (-0.010 to +0.030) on rows not trained on, \
-tolerance 0.02; 100 positives of b are too few to tell, about 400 might do.
+    >>> [new] = decide([fine], 0.02, 0.95)  # by the 90 % interval
+    >>> print(judge("gap", 0.02, fine, new, 0.01, ("positives of b", 100)))
+    gap: cannot tell, +0.010 in training, +0.010 (-0.007 to +0.027) on rows not trained on, \
+tolerance 0.02; 100 positives of b are too few to tell, about 280 might do.
     """
     cell, size = smallest
     moved = expected != training.value
@@ -110,13 +120,13 @@ tolerance 0.02; 100 positives of b are too few to tell, about 400 might do.
         state: State = "reached in training" if closed else "not reached"
         return outcome(state, trained, "" if closed else why)
     fresh = new.value, "on rows not trained on"
-    if new.low > tolerance or new.high < -tolerance:
+    if new.verdict == "beyond":
         return outcome("not reached", fresh, why)
     if not closed:
         return outcome("not reached", trained, why)
-    if not np.isfinite(new.low) or not np.isfinite(new.high):
+    if new.verdict == "undefined":
         return outcome("cannot tell", fresh, f"{size:g} {cell} are too few for an interval")
-    if max(abs(new.low), abs(new.high)) <= tolerance:
+    if new.verdict == "within":
         return outcome("reached", fresh)
     if tolerance == 0.0:
         return outcome("cannot tell", fresh, "no number of rows proves a gap of exactly zero")
@@ -125,7 +135,8 @@ tolerance 0.02; 100 positives of b are too few to tell, about 400 might do.
 
 def _too_few(new: Estimate, tolerance: float, cell: str, size: float) -> str:
     """How many rows would settle it, the gap being what it seems to be."""
-    half = 0.5 * (new.high - new.low)
+    low, high = new.ends("within")
+    half = 0.5 * (high - low)
     room = max(abs(tolerance - abs(new.value)), 0.1 * tolerance)
     needed = float(f"{size * (half / room) ** 2:.2g}")
     if abs(new.value) > tolerance:
@@ -181,6 +192,8 @@ def diagnose(
     expected = np.array([gap.value for gap in training]) + task.optimism
     beyond = np.abs(excess(expected, tolerance))
     new = gaps.get("cross_fit", gaps.get("validation"))
+    if new is not None:
+        new = decide(new, tolerance, new[0].confidence_level)
     sizes = np.bincount(train.cell, minlength=2 * len(train.groups)).astype(np.float64)
     outcomes = []
     for k, gap in enumerate(training):
@@ -235,9 +248,9 @@ def _reached_alone(
 
 def _has_settled(history: History, strength: float) -> bool:
     """Whether AUC − strength · Σ|gap| has stopped rising."""
-    gaps = np.array(history.gaps).reshape(len(history), -1)
-    merit = np.array(history.auc) - strength * np.abs(gaps).sum(axis=1)
-    tenth = len(merit) // 10
+    tenth = len(history) // 10
     if not tenth:
         return False
+    gaps = np.array(history.gaps).reshape(len(history), -1)
+    merit = np.array(history.auc) - strength * np.abs(gaps).sum(axis=1)
     return bool(merit[-tenth:].mean() <= merit[-2 * tenth : -tenth].mean() + _STILL)

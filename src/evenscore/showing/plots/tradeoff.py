@@ -32,7 +32,8 @@ class TradeoffDisplay(Display):
     pareto : tuple of int
         Positions of the points that no other beats.
     chosen : int, optional
-        Position of the point that is selected.
+        Position of the point that is selected; the rows that report it also chose it, so that it
+        looks a little better than it is.
     tolerance : float, optional
         Gaps up to here are shaded.
     confidence_level : float
