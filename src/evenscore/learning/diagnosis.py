@@ -35,16 +35,14 @@ class GapOutcome:
 
     "not reached": it is beyond the tolerance in training, or by its verdict on rows not trained on
     (`new`). Otherwise those rows decide: "reached" if the verdict is "within", "cannot tell" if it
-    is neither. Without such rows: "reached in
-    training", which new rows may contradict. `value` is the gap that decided and `where` it was
-    seen; `reason` is empty if the gap is reached.
+    is neither. Without such rows: "reached in training", which new rows may contradict. `value` is
+    the gap that decided and `where` it was seen; `reason` is empty if the gap is reached.
 
-    "reached", and "not reached" by rows not trained on, are statements with 95 % confidence over all
-    gaps of the fit (`inference.decisions`): after a correction by cross-fitting, of people looked
-    at twice. "not
-    reached" by the training gap (`where` says which) is no statistical statement: training did not
-    do what it was asked to, and the gap of the population may well be within the tolerance.
-    "reached in training" is none either.
+    "reached", and "not reached" by rows not trained on, are statements with 95 % confidence over
+    all gaps of the fit (`inference.decisions`): after a correction by cross-fitting, of people
+    looked at twice. "not reached" by the training gap (`where` says which) is no statistical
+    statement: training did not do what it was asked to, and the gap of the population may well be
+    within the tolerance. "reached in training" is none either.
     """
 
     name: str
@@ -87,16 +85,18 @@ def judge(
     """The outcome of one gap.
 
     `expected` is the training gap, with what it is known to grow by on new rows; `smallest` names
-    the smallest cell that the gap looks at, and its size; `new` has its verdict; `alone` says whether the gap can be
-    reached without the other ones, if that was tried.
+    the smallest cell that the gap looks at, and its size; `alone` says whether the gap can be
+    reached without the other ones, if that was tried. A gap `new` that was not decided on among
+    others is decided on by itself.
 
     >>> fine = Estimate("gap", 0.01, -0.01, 0.03, 0.95, "normal")
-    >>> [new] = decide([fine], 0.02, 0.95)  # by the 90 % interval
-    >>> print(judge("gap", 0.02, fine, new, 0.01, ("positives of b", 100)))
+    >>> print(judge("gap", 0.02, fine, fine, 0.01, ("positives of b", 100)))
     gap: cannot tell, +0.010 in training, +0.010 (-0.007 to +0.027) on rows not trained on, \
 tolerance 0.02; 100 positives of b are too few to tell, about 280 might do.
     """
     cell, size = smallest
+    if new is not None and new.verdict is None:
+        [new] = decide([new], tolerance, new.confidence_level)
     moved = expected != training.value
     trained = expected, "expected on new rows" if moved else "on the training data"
 
@@ -135,7 +135,7 @@ tolerance 0.02; 100 positives of b are too few to tell, about 280 might do.
 
 def _too_few(new: Estimate, tolerance: float, cell: str, size: float) -> str:
     """How many rows would settle it, the gap being what it seems to be."""
-    low, high = new.ends("within")
+    low, high = new.ends("beyond" if abs(new.value) > tolerance else "within")
     half = 0.5 * (high - low)
     room = max(abs(tolerance - abs(new.value)), 0.1 * tolerance)
     needed = float(f"{size * (half / room) ** 2:.2g}")
@@ -192,8 +192,8 @@ def diagnose(
     expected = np.array([gap.value for gap in training]) + task.optimism
     beyond = np.abs(excess(expected, tolerance))
     new = gaps.get("cross_fit", gaps.get("validation"))
-    if new is not None:
-        new = decide(new, tolerance, new[0].confidence_level)
+    if new:
+        new[:] = decide(new, tolerance, new[0].confidence_level)
     sizes = np.bincount(train.cell, minlength=2 * len(train.groups)).astype(np.float64)
     outcomes = []
     for k, gap in enumerate(training):
