@@ -80,7 +80,8 @@ class Estimate:
     comes with a warning that says why.
 
     A gap is the gap of a `family`, under its `key`; `first_value` and `second_value` are what is
-    compared, and `verdict` says where the gap lies among all that were looked at.
+    compared, and `verdict` says where the gap lies among all that were looked at. `reference` is
+    the group beside which both are measured, if the notion has one.
 
     >>> print(Estimate("AUC", 0.8, 0.75, 0.85, 0.95, "placement values"))
     AUC: 0.8000, 95% interval [0.7500, 0.8500]
@@ -108,6 +109,7 @@ class Estimate:
     first_value: float = math.nan
     second_value: float = math.nan
     verdict: Verdict | None = None
+    reference: str = ""
 
     @classmethod
     def of_key(cls, key: GapKey, value: float, *, method: str, family: str) -> "Estimate":

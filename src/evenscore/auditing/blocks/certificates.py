@@ -31,7 +31,7 @@ class Certificates(Block):
     @classmethod
     def compute(cls, audit: AuditInput) -> Self:
         """One or two certificates for each class."""
-        scores, settings = audit.scores, audit.settings
+        scores, settings = audit.groups.without_small(audit.scores), audit.settings
         certificates = []
         level, tolerance = settings.confidence_level, settings.tolerance
         for on in CLASSES:
@@ -59,8 +59,14 @@ class Certificates(Block):
                 )
                 certificates.append(certificate)
         omitted: tuple[str, ...] = ()
+        if audit.groups.reference_name is not None:
+            omitted = (
+                "Certificates are about all pairs of compared groups, not only those with "
+                f"{audit.groups.reference_name}: what is certified of all is certified of these.",
+            )
         if scores.n_groups > BOOTSTRAPPED:
             omitted = (
+                *omitted,
                 "Certificates are made by the DKW inequality alone: with more than "
                 f"{BOOTSTRAPPED} groups the tighter ones of the bootstrap are left out.",
             )
