@@ -272,11 +272,14 @@ def _audit(
         families=found.families,
         blocks=blocks,
         omitted=(
-            *groups.omitted(scores),
             *found.omitted,
             *(text for block in blocks.values() for text in block.omitted),
         ),
-        warnings=(*notes, *warnings_about(scores, sample, zero_weights, ranking.auc)),
+        warnings=(
+            *notes,
+            *groups.warnings(scores),
+            *warnings_about(scores, sample, zero_weights, ranking.auc),
+        ),
         _families=tuple(request.families),
         _groups=groups,
     )

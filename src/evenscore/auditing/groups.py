@@ -161,7 +161,7 @@ class GroupChoice:
         """How many pairs are compared."""
         return sum(len(view.pairs) for view in self.views())
 
-    def omitted(self, scores: GroupedScores) -> tuple[str, ...]:
+    def warnings(self, scores: GroupedScores) -> tuple[str, ...]:
         """One sentence about the groups that are not compared, if there are any."""
         if not self.small:
             return ()

@@ -10,7 +10,7 @@ import numpy as np
 from evenscore.scores.arrays import Floats
 
 MANY_NUMBERS = 12  # more different numbers than this are a quantity rather than a few codes
-_QUARTERS = (0.25, 0.5, 0.75)  # four bands: few enough to read all six pairs of them
+QUARTERS = (0.25, 0.5, 0.75)  # four bands: few enough to read all six pairs of them
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # edges of bands are multiples of these, times a power of ten
 
 
@@ -76,7 +76,7 @@ def numeric_groups(names: Sequence[str], counts: Floats) -> NumericGroups | None
         return None
     order = np.argsort(values)
     values, held = values[order], np.cumsum(counts[order])
-    places = np.searchsorted(held, np.array(_QUARTERS) * held[-1])
+    places = np.searchsorted(held, np.array(QUARTERS) * held[-1])
     quartiles = tuple(values[np.minimum(places, len(values) - 1)].tolist())
     whole = bool((values == np.round(values)).all())
     return NumericGroups(len(names), float(values[0]), float(values[-1]), quartiles, whole)

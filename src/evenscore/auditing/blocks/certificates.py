@@ -61,8 +61,8 @@ class Certificates(Block):
         omitted: tuple[str, ...] = ()
         if audit.groups.reference_name is not None:
             omitted = (
-                "Certificates are about all pairs of compared groups, not only those with "
-                f"{audit.groups.reference_name}: what is certified of all is certified of these.",
+                "Certificates are about all pairs of the groups that are compared, not about "
+                f"{audit.groups.reference_name} alone.",
             )
         if scores.n_groups > BOOTSTRAPPED:
             omitted = (

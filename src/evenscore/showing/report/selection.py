@@ -30,16 +30,16 @@ def _few(result: AuditResult) -> bool:
 def shown_groups(result: AuditResult, most: int = MOST_GROUPS) -> list[int]:
     """Positions of the groups that a picture shows: the main ones, or all if they are few."""
     names = result.compared_groups if _few(result) else result.main_groups
-    return _largest(result, names, most)
+    if len(names) > most:  # those in the pairs with the largest gaps, as far as there are any
+        pairs = worst_gap_pairs(result, len(result.roc_gaps))
+        named = dict.fromkeys(name for pair in pairs for name in pair if name in names)
+        names = (*named, *(name for name in names if name not in named))[:most]
+    return sorted(result.groups.index(name) for name in names)
 
 
 def tabled_groups(result: AuditResult, most: int = MOST_GROUPS) -> list[int]:
     """Positions of the groups that have a column in a table: the largest that are compared."""
-    return _largest(result, result.compared_groups, most)
-
-
-def _largest(result: AuditResult, names: tuple[str, ...], most: int) -> list[int]:
-    positions = [result.groups.index(name) for name in names]
+    positions = [result.groups.index(name) for name in result.compared_groups]
     positions.sort(key=lambda k: -result.sample.group_share[k])
     return sorted(positions[:most])
 
@@ -49,10 +49,13 @@ def shown_note(result: AuditResult, shown: list[int]) -> str:
     if len(shown) == len(result.groups):
         return ""
     share = result.sample.group_share[shown].sum()
-    return (
-        f"Of {len(result.groups)} groups, the {len(shown)} largest are shown, with {share:.1%} of "
-        "the people"
-    )
+    names = tuple(result.groups[k] for k in shown)
+    told = f"{len(shown)}"
+    if names == result.main_groups:
+        told = f"the {len(shown)} main ones"
+    elif names == result.compared_groups:
+        told = f"the {len(shown)} that are compared"
+    return f"Of {len(result.groups)} groups, {told} are shown, with {share:.1%} of the people"
 
 
 def pairs_note(result: AuditResult, shown: int) -> str:
@@ -60,5 +63,8 @@ def pairs_note(result: AuditResult, shown: int) -> str:
     if shown >= result.n_pairs:
         return ""
     told = f"the {shown} pairs" if shown > 1 else "the pair"
-    whose = "" if _few(result) else " of main groups"
-    return f"Of {result.n_pairs:,} pairs, {told}{whose} with the largest ROC gaps are drawn."
+    are = "are" if shown > 1 else "is"
+    return (
+        f"Of {result.n_pairs:,} pairs of groups, {told} of main groups with the largest ROC gaps "
+        f"{are} drawn."
+    )
