@@ -15,12 +15,13 @@ passed on to every part of an audit:
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from evenscore.inference.estimate import SMALL_CELL
-from evenscore.scores import GroupedScores
+from evenscore.scores import CLASSES, GroupedScores
 from evenscore.scores.arrays import Floats
 from evenscore.scores.reading import Rows
 
@@ -98,8 +99,8 @@ class GroupChoice:
     def views(self, *, pooled: bool = False) -> tuple[View, ...]:
         """The groups as they are compared: once, or once for each group and all its others.
 
-        The reference group comes first, then the other compared groups, then the small ones; these
-        as one group if `pooled`.
+        The reference group comes first (if there is none, a group that is compared), since AUCs
+        may be measured beside it; the small groups are one group if `pooled`.
         """
         if self.others:
             return tuple(
@@ -114,13 +115,15 @@ class GroupChoice:
         first = [] if self.reference is None else [self.reference]
         large = [*first, *(k for k in self.compared if k not in first)]
         order = [*large, *self.small]
+        if not first and large[:1] == [0] and not pooled:
+            order = list(range(len(self.names)))  # the table itself will do
         positions = [order.index(k) for k in range(len(self.names))]
         groups = self.named(order)
         if pooled and len(self.small) > 1:
             positions = [min(k, len(large)) for k in positions]
             groups = (*groups[: len(large)], _POOLED)
-        n = len(large)
-        pairs = [(i, j) for i in range(1 if first else n) for j in range(i + 1, n)]
+        places = [positions[k] for k in large]
+        pairs = [pair for pair in combinations(places, 2) if not first or pair[0] == places[0]]
         told = {positions[k] for k in (*self.main, *first)}
         main = frozenset(pair for pair in pairs if told.issuperset(pair))
         return (View(tuple(positions), groups, tuple(pairs), main),)
@@ -166,7 +169,7 @@ class GroupChoice:
         if not self.small:
             return ()
         n = len(self.small)
-        told = [self._sized(scores, k) for k in self.small[:_LISTED]]
+        told = [f"{self.names[k]} ({_sizes(scores, k)})" for k in self.small[:_LISTED]]
         more = f" and {n - _LISTED} more" if n > _LISTED else ""
         few = "nobody in it" if self.least is None else f"fewer than {self.least} people in a class"
         if self.least is not None and _weighted(scores):
@@ -176,9 +179,6 @@ class GroupChoice:
             f"{n} {words[0]} with {few} {words[1]} not compared: {', '.join(told)}{more}; "
             f"{words[2]} shown apart.",
         )
-
-    def _sized(self, scores: GroupedScores, k: int) -> str:
-        return f"{self.names[k]} ({_sizes(scores, k)})"
 
 
 def choose_groups(
@@ -207,7 +207,7 @@ def choose_groups(
     if len(compared) < 2:
         if min_group_size is not None and len(present) > 1:
             largest = sorted(present, key=lambda k: -float(sizes[k]))[:3]
-            told = " and ".join(f"{names[k]} ({_sizes(scores, k)})" for k in largest)
+            told = ", ".join(f"{names[k]} ({_sizes(scores, k)})" for k in largest)
             raise ValueError(
                 f"A minimum of {min_group_size:,} people in each class leaves fewer than two "
                 f"groups to compare: the largest are {told}."
@@ -258,8 +258,11 @@ def _position(labels: Sequence[Hashable], names: Sequence[str], wanted: Any) -> 
 
 def _sizes(scores: GroupedScores, k: int) -> str:
     """How many people are in the classes of a group; with weights, what they are worth."""
-    negatives, positives = scores.cell_counts[:, k]
-    told = f"{negatives:,.0f} negatives, {positives:,.0f} positives"
+    both = [
+        f"{count:,.0f} {name if count != 1 else name[:-1]}"
+        for name, count in zip(CLASSES, scores.cell_counts[:, k].tolist(), strict=True)
+    ]
+    told = " and ".join(both)
     if not _weighted(scores):
         return told
     # Rounded down: 29.6 of 30 are not 30.
