@@ -242,6 +242,9 @@ def test_reference_groups_that_cannot_be(people):
     with pytest.raises(ValueError, match=r"There is no group \{'a'\} to be the reference"):
         audit({"a"})
     assert audit("tiny", min_group_size=5).settings.reference_group == "tiny"
+    with pytest.raises(ValueError, match="no group 'b' to be the reference; the groups are a"):
+        audit("b", np.full(len(y), "a"))
+    assert audit("a", np.full(len(y), "a")).gaps == ()
     named = np.where(group == "c", ALL_OTHERS, group)
     with pytest.raises(ValueError, match="A group is called 'all others'"):
         audit(ALL_OTHERS, named)

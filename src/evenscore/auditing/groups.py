@@ -142,7 +142,7 @@ class GroupChoice:
         )
 
     def rows(self, rows: Rows) -> tuple[Rows, ...]:
-        """The rows under the groups of the views, small groups pooled: none has an empty class."""
+        """The rows under the groups of the views; small groups are pooled, which fills classes."""
         return tuple(
             rows if view.groups == self.names else rows.regrouped(view.positions, view.groups)
             for view in self.views(pooled=True)
@@ -171,10 +171,12 @@ class GroupChoice:
         n = len(self.small)
         told = [f"{self.names[k]} ({_sizes(scores, k)})" for k in self.small[:_LISTED]]
         more = f" and {n - _LISTED} more" if n > _LISTED else ""
-        few = "nobody in it" if self.least is None else f"fewer than {self.least} people in a class"
-        if self.least is not None and _weighted(scores):
-            few = f"a class worth fewer than {self.least} people"
         words = ("group", "is", "it is") if n == 1 else ("groups", "are", "they are")
+        few = f"fewer than {self.least} people in a class"
+        if self.least is None:
+            few = "nobody in it" if n == 1 else "nobody in them"
+        elif _weighted(scores):
+            few = f"a class worth fewer than {self.least} people"
         return (
             f"{n} {words[0]} with {few} {words[1]} not compared: {', '.join(told)}{more}; "
             f"{words[2]} shown apart.",
@@ -217,7 +219,7 @@ def choose_groups(
         least = None
     main = _main(scores.group_share, compared)
     choice = GroupChoice(names, tuple(compared), main, least)
-    if reference_group is None or len(present) < 2:
+    if reference_group is None:
         return choice
     if isinstance(reference_group, str) and reference_group == ALL_OTHERS:
         if ALL_OTHERS in names:
@@ -226,7 +228,7 @@ def choose_groups(
                 "groups together: rename the group."
             )
         # Of two groups, all others are the other one, whose name says more.
-        return choice if len(present) == 2 else replace(choice, others=True)
+        return choice if len(present) <= 2 else replace(choice, others=True)
     reference = _position(labels, names, reference_group)
     if reference not in compared:
         few = "has nobody in it" if least is None else f"has {_sizes(scores, reference)}"

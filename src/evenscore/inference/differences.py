@@ -142,6 +142,8 @@ class _Differences(NamedTuple):
         )
         if of_aucs:  # rounding may leave 1 + 1e-16
             sides = np.clip(sides, 0.0, 1.0)
+        used = np.any((left != 0.0) | (right != 0.0), axis=-1)
+        slight = by_cell < _SLIGHT * variances[..., None]  # where all variance is 0, none is
         return cls(
             sides[0],
             sides[1],
@@ -150,10 +152,10 @@ class _Differences(NamedTuple):
             _side_sizes(coefficients, moments).T,
             variances[2],
             freedoms[2],
-            np.any((left != 0.0) | (right != 0.0), axis=-1),
+            used,
             np.asarray(unknown.any(axis=0)),
             np.full(len(left), of_aucs),
-            np.any(by_cell > _SLIGHT * variances[..., None], axis=0),
+            used & ~np.all(slight, axis=0),
         )
 
     def take(self, some: Ints) -> "_Differences":

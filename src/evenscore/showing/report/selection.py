@@ -62,9 +62,7 @@ def pairs_note(result: AuditResult, shown: int) -> str:
     """Says which pairs have no pictures; nothing if all have."""
     if shown >= result.n_pairs:
         return ""
-    told = f"the {shown} pairs" if shown > 1 else "the pair"
-    are = "are" if shown > 1 else "is"
-    return (
-        f"Of {result.n_pairs:,} pairs of groups, {told} of main groups with the largest ROC gaps "
-        f"{are} drawn."
-    )
+    told, are = (f"the {shown} pairs", "are") if shown > 1 else ("the pair", "is")
+    main = {(c.first, c.second) for c in result.roc_gaps if result.is_headline(c)}
+    largest = " with the largest ROC gaps" if len(main) > shown else ""
+    return f"Of {result.n_pairs:,} pairs of groups, {told} of main groups{largest} {are} drawn."
