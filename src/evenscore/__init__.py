@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenscore import metrics
 from evenscore.auditing.audit import audit, audit_scores
+from evenscore.auditing.groups import ALL_OTHERS
 from evenscore.auditing.result import AuditResult
 from evenscore.auditing.showable import RENDERERS
 from evenscore.gaps import AucConstraint, GapFamily, RocConstraint
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
+    "ALL_OTHERS",
     "AucConstraint",
     "AuditResult",
     "BoostedScorer",

@@ -334,7 +334,7 @@ def test_one_group_has_an_auc_and_a_sentence():
 
 
 def test_an_empty_cell_is_said_and_the_rest_computed():
-    y, score, group, _ = draw(12, n=200, n_groups=3, levels=None)
+    y, score, group, _ = draw(12, n=100, n_groups=3, levels=None)  # too few to leave any out
     keep = ~((y == 1) & (group == 2))
     result = es.audit(y[keep], score[keep], sensitive_features=group[keep])
     assert "no positives of 2" in result.warnings[0]
@@ -388,10 +388,10 @@ def test_many_groups_keep_the_worst_pairs_and_say_so():
     assert result.n_gaps == 66 * (len(CATALOGUE) + 2 * len(RATES))
     assert "56 of 66 pairs are left out" in result.omitted[0]
     rows = Rows(y, score.tolist(), group)
+    main = [int(name) for name in result.main_groups]
+    assert len(main) == 10
     within = [rows.auc((0, k), (1, k)) for k in range(12)]
-    sizes = sorted(
-        (abs(within[a] - within[b]) for a in range(12) for b in range(a + 1, 12)), reverse=True
-    )
+    sizes = sorted((abs(within[a] - within[b]) for a in main for b in main if a < b), reverse=True)
     kept = sorted((abs(g.value) for g in result.gaps if g.name == "intra_group"), reverse=True)
     assert kept == pytest.approx(sizes[:10], abs=1e-12)
     # Holm as if the gaps left out had p-values of one.

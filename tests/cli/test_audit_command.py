@@ -93,6 +93,67 @@ def test_groups_that_are_numbers_come_in_their_order(tmp_path):
     assert numbers(tmp_path / "a.json")["sample"]["groups"] == ["8", "9", "10"]
 
 
+def many_groups(n=2000):
+    """People of three races, one of whom has few."""
+    columns = people(n)
+    columns["race"] = ["few" if k % 100 == 0 else ("x", "y")[k % 2] for k in range(n)]
+    return columns
+
+
+RACE = ("--label", "repaid", "--score", "score", "--group", "race", "--pos-label", "yes")
+
+
+def test_small_groups_and_reference_groups(tmp_path):
+    path = write(tmp_path / "scores.csv", many_groups())
+    for options, asked in (
+        ((), {}),
+        (("--min-group-size", "5"), {"min_group_size": 5}),
+        (("--reference-group", "y"), {"reference_group": "y"}),
+        (
+            ("--reference-group", "all others", "--min-group-size", "2"),
+            {"reference_group": es.ALL_OTHERS, "min_group_size": 2},
+        ),
+    ):
+        out = ("--title", "t", "--json", tmp_path / "a.json")
+        told = run("audit", path, *RACE, *options, *out)
+        assert told.exit_code == 0
+        expected = in_memory(many_groups(), "t", ("race",), **asked)
+        assert numbers(tmp_path / "a.json") == json.loads(expected.to_json())
+        shown_apart = "Groups too small to be compared" in told.stdout
+        assert shown_apart == ("min_group_size" not in asked)
+
+
+def test_groups_that_cannot_be_compared(tmp_path):
+    path = write(tmp_path / "scores.csv", many_groups())
+    told = refused("audit", path, *RACE, "--min-group-size", "900")
+    assert "A minimum of 900 people in each class" in told
+    assert "the largest are y (" in told or "the largest are x (" in told
+    told = refused("audit", path, *RACE, "--reference-group", "few")
+    assert told.startswith("The reference group few has ")
+    told = refused("audit", path, *RACE, "--reference-group", "z")
+    assert told == "There is no group 'z' to be the reference; the groups are few, x, y."
+    assert "min_group_size must be" in refused("audit", path, *RACE, "--min-group-size", "0")
+
+
+def test_numbers_as_groups_are_told_which_bands_to_compare(tmp_path):
+    columns = people(3000)
+    columns["race"] = [18 + k % 50 for k in range(3000)]
+    told = run("audit", write(tmp_path / "ages.csv", columns), *RACE).stdout
+    assert "The groups are 50 different numbers from 18 to 67" in told
+    columns["race"] = [k % 300 for k in range(3000)]
+    for path in (
+        write(tmp_path / "income.csv", columns),
+        write_parquet(tmp_path / "income.parquet", columns),
+    ):
+        assert refused("audit", path, *RACE).endswith(
+            "has 300 groups, and at most 100 can be compared: is it an identifier? Otherwise "
+            "compare bands, such as under 50, 50 to 149, 150 to 199, 200 and over."
+        )
+    columns["race"] = [f"p{k}" if k else "7" for k in range(3000)]
+    told = refused("audit", write(tmp_path / "ids.csv", columns), *RACE)
+    assert told.endswith("Otherwise merge groups into larger ones.")
+
+
 def test_html_is_written(table, tmp_path):
     pytest.importorskip("evenscore.showing.report")
     result = run("audit", table, *ASKED, "--html", tmp_path / "report.html")

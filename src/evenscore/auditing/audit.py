@@ -5,10 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenscore.auditing.blocks import BLOCKS, AuditInput, Ranking
 from evenscore.auditing.findings import findings_of
 from evenscore.auditing.gaps import audited_gaps, families_of
+from evenscore.auditing.groups import choose_groups
+from evenscore.auditing.numeric_groups import NumericGroups, numeric_groups
 from evenscore.auditing.parts import Settings
 from evenscore.auditing.result import AuditResult
 from evenscore.auditing.sample import sample_of, warnings_about
@@ -33,6 +36,8 @@ def audit(
     pos_label: Any = None,
     sample_weight: Any = None,
     group_order: Sequence[Hashable] | None = None,
+    reference_group: Any = None,
+    min_group_size: int | None = None,
     constraints: ConstraintLike | None = None,
     rates: Sequence[float] = (0.125, 0.25),
     thresholds: Any = None,
@@ -58,6 +63,13 @@ def audit(
         Weights of at least 0.
     group_order : list of groups, optional
         By default groups are sorted.
+    reference_group : group, optional
+        Compare every group with this one only; `evenscore.ALL_OTHERS` compares each group with all
+        the others together. By default all groups are compared with each other.
+    min_group_size : int, optional
+        A group is compared only if both its classes are worth at least so many (effective)
+        observations; smaller ones stay people of the population and are shown apart. By default
+        30, which an interval of use needs, unless that leaves fewer than two groups.
     constraints : name, constraint or list of them, optional
         The gaps to audit; by default every named AUC notion, and the ROC gaps of both classes at
         `rates`. Any family of gaps will do.
@@ -95,7 +107,7 @@ def audit(
     """
     request = _Request.of(
         constraints, rates, thresholds, words, tolerance, confidence_level, random_state, title
-    )
+    ).comparing(reference_group, min_group_size)
     rows = read_rows(
         y_true,
         sensitive_features,
@@ -104,16 +116,20 @@ def audit(
         sample_weight=sample_weight,
         group_order=group_order,
     )
-    _check_groups(len(rows.groups))
+    _check_groups(rows.groups, rows.codes)
+    labels = rows.groups
     # A copy is kept for `compare`: the caller may change the columns afterwards.
     score, weight = (None if c is None else c.copy() for c in (rows.score, rows.weight))
     rows = replace(rows.named(), score=score, weight=weight)
-    return replace(_audit(rows.grouped(), request, pos_label, rows.zero_weights), _rows=rows)
+    result = _audit(rows.grouped(), labels, request, pos_label, rows.zero_weights)
+    return replace(result, _rows=rows)
 
 
 def audit_scores(
     scores: GroupedScores,
     *,
+    reference_group: Any = None,
+    min_group_size: int | None = None,
     constraints: ConstraintLike | None = None,
     rates: Sequence[float] = (0.125, 0.25),
     thresholds: Any = None,
@@ -134,7 +150,8 @@ def audit_scores(
     ----------
     scores : GroupedScores
         The table.
-    constraints, rates, thresholds, words, tolerance, confidence_level, random_state, title
+    reference_group, min_group_size, constraints, rates, thresholds, words, tolerance, \
+confidence_level, random_state, title
         Those of `audit`.
     pos_label : label, optional
         Only names the positive class.
@@ -158,11 +175,11 @@ def audit_scores(
     """
     request = _Request.of(
         constraints, rates, thresholds, words, tolerance, confidence_level, random_state, title
-    )
+    ).comparing(reference_group, min_group_size)
     check_scores(scores)
-    _check_groups(scores.n_groups)
+    _check_groups(scores.groups, scores.cell % max(scores.n_groups, 1))
     named = replace(scores, groups=distinct_names(scores.groups))
-    return _audit(named, request, pos_label, zero_weights, notes)
+    return _audit(named, scores.groups, request, pos_label, zero_weights, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +190,14 @@ class _Request:
     families: list[GapFamily]
     cuts: Floats | None
     title: str
+    reference_group: Any = None
+    min_group_size: int | None = None
+
+    def comparing(self, reference_group: Any, min_group_size: int | None) -> "_Request":
+        """The same about the groups that are compared."""
+        if min_group_size is not None:
+            check_count(min_group_size, "min_group_size", 1)
+        return replace(self, reference_group=reference_group, min_group_size=min_group_size)
 
     @classmethod
     def of(
@@ -212,15 +237,29 @@ class _Request:
 
 def _audit(
     scores: GroupedScores,
+    labels: Sequence[Hashable],
     request: _Request,
     pos_label: Any,
     zero_weights: int,
     notes: Sequence[str] = (),
 ) -> AuditResult:
-    settings = request.settings
     sample = sample_of(scores, "1" if pos_label is None else label_text(pos_label))
-    asked = AuditInput(scores, settings, request.cuts)
-    found = audited_gaps(scores, request.families, settings)
+    groups = choose_groups(
+        scores,
+        labels,
+        min_group_size=request.min_group_size,
+        reference_group=request.reference_group,
+    )
+    sample = replace(
+        sample,
+        compared_groups=groups.named(groups.compared),
+        main_groups=groups.named(groups.main),
+    )
+    settings = replace(
+        request.settings, min_group_size=groups.least, reference_group=groups.reference_name
+    )
+    asked = AuditInput(scores, settings, groups, request.cuts)
+    found = audited_gaps(asked.compared, request.families, settings)
     blocks = {name: block.compute(asked) for name, block in BLOCKS.items()}
     ranking = blocks[Ranking.name]
     assert isinstance(ranking, Ranking)
@@ -232,16 +271,32 @@ def _audit(
         gaps=found.gaps,
         families=found.families,
         blocks=blocks,
-        omitted=(*found.omitted, *(text for block in blocks.values() for text in block.omitted)),
-        warnings=(*notes, *warnings_about(scores, sample, zero_weights, ranking.auc)),
+        omitted=(
+            *found.omitted,
+            *(text for block in blocks.values() for text in block.omitted),
+        ),
+        warnings=(
+            *notes,
+            *groups.warnings(scores),
+            *warnings_about(scores, sample, zero_weights, ranking.auc),
+        ),
         _families=tuple(request.families),
+        _groups=groups,
     )
     return replace(result, findings=findings_of(result, found.higher))
 
 
-def _check_groups(n_groups: int) -> None:
-    if n_groups > MAX_GROUPS:
+def _check_groups(groups: Sequence[Hashable], codes: NDArray[Any]) -> None:
+    if len(groups) > MAX_GROUPS:
+        numbers = numeric_groups([str(group) for group in groups], np.bincount(codes).astype(float))
         raise ValueError(
-            f"There are {n_groups:,} groups, and an audit compares at most {MAX_GROUPS}: is this "
-            "column an identifier? Otherwise merge groups into larger ones."
+            f"There are {len(groups):,} groups, and an audit compares at most {MAX_GROUPS}: is "
+            f"this column an identifier? Otherwise {merging(numbers)}."
         )
+
+
+def merging(numbers: NumericGroups | None) -> str:
+    """What to do about too many groups: merge them, numbers into bands."""
+    if numbers is None:
+        return "merge groups into larger ones"
+    return f"compare bands, such as {numbers.bands()}"

@@ -14,7 +14,6 @@ from evenscore.inference.changes import size_changes
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import Estimate, GapTest, percent
 from evenscore.inference.paired import PairedScores, paired_auc
-from evenscore.scores import CLASSES
 
 if TYPE_CHECKING:
     from evenscore.auditing.result import AuditResult
@@ -184,13 +183,19 @@ def compare(
         raise ValueError(
             "The two audits were made with different constraints or rates; make them equal."
         )
-    if not 2 <= len(one.groups) <= MAX_GROUPS:
+    if one._groups is None or one._groups != other._groups:
         raise ValueError(
-            f"A comparison takes 2 to {MAX_GROUPS} groups, and there are {len(one.groups)}."
+            "The two audits were made with different min_group_size or reference_group; make them "
+            "equal."
         )
-    empty = [
-        f"{CLASSES[row]} of {one.groups[k]}" for row, k in np.argwhere(one.sample.cell_counts == 0)
-    ]
+    if not 2 <= len(one.compared_groups) <= MAX_GROUPS:
+        raise ValueError(
+            f"A comparison takes 2 to {MAX_GROUPS} groups, and there are "
+            f"{len(one.compared_groups)}."
+        )
+    both_scores = (rows.score, others.score)
+    pairs = [PairedScores(seen, both_scores) for seen in one._groups.rows(rows)]
+    empty = [cell for pair in pairs for cell in pair.tables[0].empty_cells()]
     if empty:
         raise ValueError(
             f"A comparison needs all cells, but there are no {' and no '.join(empty)}."
@@ -200,9 +205,15 @@ def compare(
         n_resamples=n_resamples,
         random_state=one.settings.random_state if random_state is None else random_state,
     )
-    pair = PairedScores(rows, (rows.score, others.score))
-    auc = paired_auc(pair, confidence_level=level)
-    gaps = [both for family in one._families for both in family.paired(pair, settings)]
+    auc = paired_auc(pairs[0], confidence_level=level)
+    wanted = {gap.key for gap in one.gaps}
+    gaps = [
+        both
+        for family in one._families
+        for pair in pairs
+        for both in family.paired(pair, settings)
+        if both.difference.key in wanted
+    ]
     sides = [{e.key: e for e in (r.auc, *r.gaps)} for r in (one, other)]
     differences = holm([both.difference for both in (auc, *gaps)])
     of_auc, of_gaps = size_changes(auc.difference, gaps, level)

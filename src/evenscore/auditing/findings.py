@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from evenscore.auditing.blocks import Cuts
 from evenscore.auditing.parts import Finding
 from evenscore.auditing.result import AuditResult
 from evenscore.inference.certificates import Certificate
@@ -15,14 +16,15 @@ Higher = Mapping[GapKey, tuple[str, str]]
 
 _HEADLINE = "inter_group"  # the gap people understand first, if it is beyond the tolerance
 _SHOWN = 3  # gaps of a family told one by one
+_NAMED = 6  # main groups named in a sentence
 _WIDE_ENOUGH = 0.1  # rates; a certificate of a narrower range is no good news
 _BANDS = {"dkw": "the DKW inequality, for any sample", "simultaneous": "the bootstrap"}
 
 
 def findings_of(result: AuditResult, higher: Higher) -> tuple[Finding, ...]:
     """The findings of an audit, most important first; `higher` says who ranks higher by a gap."""
-    if len(result.groups) < 2:
-        only = f"There is one group only, {result.groups[0]}: gaps need two groups."
+    if len(result.compared_groups) < 2:
+        only = f"There is one group only, {result.compared_groups[0]}: gaps need two groups."
         return Finding("unclear", only), _ranking(result)
     if result.sample.distinct_scores == 1:
         nobody = "All scores are equal: the score ranks nobody, and no gap of it means anything."
@@ -35,6 +37,7 @@ def findings_of(result: AuditResult, higher: Higher) -> tuple[Finding, ...]:
         _ranking(result),
         *_within_groups(result),
         *_selection(result),
+        *_main_groups(result),
     )
     return tuple(sorted(findings, key=lambda finding: finding.kind != "gap"))
 
@@ -46,8 +49,10 @@ def _gaps(result: AuditResult, higher: Higher) -> Iterable[Finding]:
         defined = [gap for gap in result.gaps if not np.isnan(gap.value)]
         text = f"No gap is shown to be beyond the tolerance of {tolerance:g}"
         if defined:
-            largest = max(defined, key=lambda gap: abs(gap.value))
-            text += f"; the largest seen is {largest.value:+.3f} ({largest.title})"
+            main = [gap for gap in defined if result.is_headline(gap)]
+            largest = max(main or defined, key=lambda gap: abs(gap.value))
+            whose = " between main groups" if 0 < len(main) < len(defined) else ""
+            text += f"; the largest seen{whose} is {largest.value:+.3f} ({largest.title})"
         yield Finding("context", f"{text}.")
         return
     told = 0
@@ -55,7 +60,8 @@ def _gaps(result: AuditResult, higher: Higher) -> Iterable[Finding]:
         beyond = sorted(
             (gap for gap in gaps if gap.verdict == "beyond"), key=lambda gap: -abs(gap.value)
         )
-        beyond.sort(key=lambda gap: gap.name != _HEADLINE)  # stable: the others by size
+        # Stable: the others by size.
+        beyond.sort(key=lambda gap: (not result.is_headline(gap), gap.name != _HEADLINE))
         names: list[str] = []
         for gap in beyond:
             if gap.name in names or len(names) == _SHOWN:
@@ -89,7 +95,7 @@ def _stretches(result: AuditResult) -> Iterable[Finding]:
     two groups: of many pairs the bands would leave it here and there by chance.
     """
     tolerance, words = result.settings.tolerance, result.settings.words
-    for curve in result.roc_gaps if len(result.groups) == 2 else ():
+    for curve in result.roc_gaps if result.n_pairs == 1 else ():
         pair = curve.first, curve.second
         for beyond, higher in (
             (curve.simultaneous_low > tolerance, pair[::-1]),
@@ -153,7 +159,7 @@ def _unclear(result: AuditResult) -> Iterable[Finding]:
                 f"{len(alone)} of them would be beyond on {'its' if len(alone) == 1 else 'their'} "
                 f"own; among {result.n_gaps:,} gaps, some such come by chance. "
             )
-        sizes = sample.effective_sizes
+        sizes = sample.effective_sizes * np.isin(result.groups, result.compared_groups)
         row, k = np.unravel_index(np.argmin(np.where(sizes > 0, sizes, np.inf)), sizes.shape)
         yield Finding(
             "unclear",
@@ -186,28 +192,48 @@ def _ranking(result: AuditResult) -> Finding:
 
 
 def _within_groups(result: AuditResult) -> Iterable[Finding]:
-    """Within which groups the score ranks best and worst."""
-    known = [auc for auc in result.auc_by_group if not np.isnan(auc.value)]
+    """Within which main groups the score ranks best and worst."""
+    known = [
+        auc
+        for auc in result.auc_by_group
+        if auc.first in result.main_groups and not np.isnan(auc.value)
+    ]
     if len(known) > 1:
         worst, best = (pick(known, key=lambda auc: auc.value) for pick in (min, max))
+        main = "main " if len(result.main_groups) < len(result.groups) else ""
         if worst.value == best.value:
-            yield Finding("context", f"Within each group, the AUC is the same: {best.value:.3f}.")
+            same = f"Within each {main}group, the AUC is the same: {best.value:.3f}."
+            yield Finding("context", same)
             return
         yield Finding(
             "context",
-            f"Within a group, the AUC goes from {worst.value:.3f} in {worst.first} "
+            f"Within a {main}group, the AUC goes from {worst.value:.3f} in {worst.first} "
             f"({_range(worst)}) to {best.value:.3f} in {best.first} ({_range(best)}).",
         )
 
 
 def _selection(result: AuditResult) -> Iterable[Finding]:
-    """Selection rates at the first threshold looked at."""
-    table = result.thresholds
-    ratio = table.impact_ratio
-    if len(ratio.value) and not np.isnan(ratio.value[0]):
+    """Selection rates of main groups at the first threshold looked at."""
+    table, ratio = result.thresholds, result.block(Cuts).headline
+    if ratio:
+        yield Finding(
+            "context", f"At the cut {table.thresholds[0]:.4g} ({table.labels[0]}), {ratio}."
+        )
+
+
+def _main_groups(result: AuditResult) -> Iterable[Finding]:
+    """Whom the headlines are about, if not about everybody."""
+    main, compared = result.main_groups, result.compared_groups
+    if len(main) < len(compared):
+        share = result.sample.group_share[np.isin(result.groups, main)].sum()
+        names = f"{', '.join(main[:-1])} and {main[-1]}"
+        if len(main) > _NAMED:
+            names = f"{', '.join(main[:_NAMED])} and {len(main) - _NAMED} more groups"
         yield Finding(
             "context",
-            f"At the cut {table.thresholds[0]:.4g} ({table.labels[0]}), {ratio.notes[0]}.",
+            f"{names} hold {share:.1%} of the {result.settings.words.people}: what is told first "
+            f"is about these main groups, and so are the pictures; the tables have all "
+            f"{len(compared)} groups that are compared.",
         )
 
 

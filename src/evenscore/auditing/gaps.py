@@ -1,22 +1,22 @@
 """The gaps of an audit: one list, whatever their families, with one decision for all."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evenscore.auditing.groups import ComparedTable, Pair
 from evenscore.auditing.parts import FamilyRecord, GapKind, Settings
 from evenscore.gaps import AucConstraint, ConstraintLike, GapFamily, RocConstraint, as_constraints
 from evenscore.gaps.catalogue import constraint_names
-from evenscore.gaps.family import EstimateSettings, family_estimates, family_intervals
+from evenscore.gaps.family import EstimateSettings, family_estimates
 from evenscore.inference.decisions import decide
 from evenscore.inference.estimate import Estimate, GapKey
-from evenscore.scores import CLASSES, GroupedScores
+from evenscore.inference.intervals import Intervals, joined_intervals
+from evenscore.scores import CLASSES
 
-Pairs = list[tuple[int, int]]
-
-ALL_PAIRS = 10  # groups up to which every pair is estimated
-WORST_PAIRS = 10  # pairs kept of each family, if there are more groups
+ALL_PAIRS = 45  # pairs, those of ten groups, up to which every one is estimated
+WORST_PAIRS = 10  # pairs kept of each family, if there are more
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,15 +41,15 @@ def families_of(constraints: ConstraintLike | None, rates: Sequence[float]) -> l
 
 
 def audited_gaps(
-    scores: GroupedScores, families: Sequence[GapFamily], settings: Settings
+    compared: Sequence[ComparedTable], families: Sequence[GapFamily], settings: Settings
 ) -> AuditedGaps:
-    """Every gap of every pair of groups, or of the worst pairs if there are many groups."""
-    pairs = scores.pairs()
-    families = families if pairs else ()
-    records, asked = [], []
+    """Every gap of every pair that is compared, or of the worst pairs if there are many."""
+    n_pairs = sum(len(table.pairs) for table in compared)
+    families = families if n_pairs else ()
+    records: list[FamilyRecord] = []
     known: set[GapKey] = set()
     for family in families:
-        keys = family.keys(scores.groups)
+        keys = [key for table, pairs, _ in compared for key in family.keys(table.groups, pairs)]
         twice = known & set(keys)
         if twice:
             name = min(key.kind for key in twice)
@@ -63,58 +63,75 @@ def audited_gaps(
         records.append(
             FamilyRecord(family.name, family.family, family.heading, described, len(keys))
         )
-        asked.append(
+    by_family: list[list[Estimate]] = [[] for _ in families]
+    intervals: list[list[tuple[Intervals, int]]] = [[] for _ in families]
+    higher: dict[GapKey, tuple[str, str]] = {}
+    for table in compared if families else ():
+        asked = [
             EstimateSettings(
                 settings.confidence_level,
-                pairs=_kept(scores, family, pairs),
+                pairs=_kept(table, family),
                 random_state=settings.random_state,
             )
-        )
-    estimates: list[Estimate] = []
-    higher: dict[GapKey, tuple[str, str]] = {}
-    found = iter(family_estimates(scores, families, asked))
-    for family, how in zip(families, asked, strict=True):
-        for _ in family.keys(scores.groups, how.pairs):
-            estimate = next(found)
-            if estimate.words:
-                estimate = replace(estimate, words=family.say(estimate, settings.words))
-            ranked = family.ranks_higher(estimate)
-            if ranked is not None:
-                higher[estimate.key] = ranked
-            estimates.append(estimate)
+            for family in families
+        ]
+        found = iter(family_estimates(table.table, families, asked))
+        for family, how, estimates, parts in zip(
+            families, asked, by_family, intervals, strict=True
+        ):
+            here = family.keys(table.table.groups, how.pairs)
+            parts.append((family.intervals(table.table, how), len(here)))
+            for _ in here:
+                estimate = next(found)
+                if estimate.words:
+                    estimate = replace(estimate, words=family.say(estimate, settings.words))
+                ranked = family.ranks_higher(estimate)
+                if ranked is not None:
+                    higher[estimate.key] = ranked
+                estimates.append(estimate)
+    estimates = [estimate for some in by_family for estimate in some]
     total = sum(record.n_gaps for record in records)
     decided = decide(
         estimates,
         settings.tolerance,
         settings.confidence_level,
-        intervals=family_intervals(scores, families, asked) if estimates else None,
+        intervals=joined_intervals([part for parts in intervals for part in parts]),
         total=total,
     )
     omitted: tuple[str, ...] = ()
     if len(estimates) < total:
         omitted = (
             f"Of each kind of gap, the {WORST_PAIRS} pairs of groups with the largest gaps are "
-            f"kept and {len(pairs) - WORST_PAIRS:,} of {len(pairs):,} pairs are left out; verdicts "
-            "and p-values are corrected for all of them.",
+            f"kept, those of main groups first, and {n_pairs - WORST_PAIRS:,} of {n_pairs:,} pairs "
+            "are left out; verdicts and p-values are corrected for all of them.",
         )
     return AuditedGaps(tuple(decided), tuple(records), higher, omitted)
 
 
-def _kept(
-    scores: GroupedScores, family: GapFamily, pairs: Pairs
-) -> tuple[tuple[int, int], ...] | None:
-    """The pairs of groups to estimate; None for all of them."""
-    if scores.n_groups <= ALL_PAIRS:
-        return None
-    sizes = dict.fromkeys(pairs, -1.0)
-    compared = family.compared(scores.n_groups).tolist()
-    for pair, value in zip(map(sorted, compared), family.values(scores).tolist(), strict=True):
+def _kept(compared: ComparedTable, family: GapFamily) -> tuple[Pair, ...] | None:
+    """The pairs of groups to estimate; None for all of the table."""
+    table, pairs, main = compared
+    if len(pairs) <= ALL_PAIRS:
+        return compared.asked
+    sizes = dict.fromkeys(table.pairs(), -1.0)
+    places = family.compared(table.n_groups).tolist()
+    for pair, value in zip(map(sorted, places), family.values(table).tolist(), strict=True):
         i, j = pair
         sizes[i, j] = max(sizes[i, j], float(np.nan_to_num(abs(value), nan=-1.0)))
-    return tuple(worst_pairs(pairs, (sizes[pair] for pair in pairs)))
+    first = [pair in main for pair in pairs]
+    return tuple(pairs[k] for k in worst_pairs([sizes[pair] for pair in pairs], first))
 
 
-def worst_pairs(pairs: Pairs, sizes: Iterable[float], kept: int = WORST_PAIRS) -> Pairs:
-    """The pairs with the largest values, in their own order; NaN comes last."""
-    order = np.argsort(-np.nan_to_num(np.fromiter(sizes, dtype=np.float64), nan=-1.0))
-    return [pairs[k] for k in sorted(order[:kept].tolist())]
+def worst_pairs(
+    sizes: Sequence[float], first: Sequence[bool], kept: int = WORST_PAIRS
+) -> list[int]:
+    """Positions of the pairs to keep, in order: those that come first, then the largest values.
+
+    NaN comes last.
+
+    >>> worst_pairs([0.3, 0.1, 0.2], [False, True, False], 2)
+    [0, 1]
+    """
+    values = np.nan_to_num(np.asarray(sizes, dtype=np.float64), nan=-1.0)
+    order = np.lexsort((-values, ~np.asarray(first, dtype=bool)))
+    return sorted(order[:kept].tolist())

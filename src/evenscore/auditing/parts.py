@@ -15,6 +15,9 @@ class Settings:
     """What the audit was asked. `random_state` seeds the resampling of bands and tests.
 
     `words` are what people and outcomes are called, and whether being selected is good for them.
+    `min_group_size` is how many observations each class of a compared group is worth at least, if
+    groups were left out for that; `reference_group` whom the groups are compared with, if not with
+    each other.
     """
 
     rates: tuple[float, ...]
@@ -23,6 +26,8 @@ class Settings:
     random_state: int
     evenscore_version: str
     words: Words
+    min_group_size: int | None = None
+    reference_group: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +57,8 @@ class Sample:
     """Who was audited. Arrays by cell are (class, group): negatives, then positives.
 
     `effective_sizes` is (Σw)²/Σw² of a cell. `tied_share` is the share of people whose score
-    somebody else has too.
+    somebody else has too. `compared_groups` are those large enough to be compared, `main_groups`
+    the largest of them, which hold most people; files of version 2.0 lack both.
     """
 
     n: int
@@ -70,6 +76,8 @@ class Sample:
     highest_score: float
     distinct_scores: int
     tied_share: float
+    compared_groups: tuple[str, ...] = ()
+    main_groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,13 @@ from evenscore.auditing.blocks import (
     Permutations,
     Ranking,
     Shape,
+    SmallGroup,
+    SmallGroups,
 )
 from evenscore.auditing.comparison import ComparisonResult, compare
 from evenscore.auditing.frames import Backend, data_frame, estimate_columns
-from evenscore.auditing.parts import FamilyRecord, Finding, Sample, Settings
+from evenscore.auditing.groups import ALL_OTHERS, GroupChoice
+from evenscore.auditing.parts import FamilyRecord, Finding, GapCurve, Sample, Settings
 from evenscore.auditing.showable import Showable
 from evenscore.auditing.stored import audit_from_dict, audit_to_dict, read_json
 from evenscore.files.atomic import write_atomically
@@ -46,9 +49,10 @@ class AuditResult(Showable):
     each kind of gap compares. The other parts are `blocks`, of which `auc`, `auc_matrix`,
     `roc_gaps` (curves with bands), `roc_curves`, `certificate`, `thresholds` (the rates of the
     groups at the cuts asked for), `explorer` (at cuts all over the scores), `fair_cuts`,
-    `calibration`, `distributions` and `permutation_tests` are read directly. With many groups only
-    the worst pairs are kept, and `omitted` says what was left out. `findings` says the most
-    important in sentences, `warnings` what to keep in mind.
+    `calibration`, `distributions` and `permutation_tests` are read directly. Of `groups`, only the
+    `compared_groups` have gaps, `small_groups` are shown apart, and the `main_groups` hold most
+    people. With many groups only the worst pairs are kept, and `omitted` says what was left out.
+    `findings` says the most important in sentences, `warnings` what to keep in mind.
 
     Examples
     --------
@@ -73,6 +77,7 @@ class AuditResult(Showable):
     warnings: tuple[str, ...]
     _rows: Rows | None = field(default=None, kw_only=True)
     _families: tuple[GapFamily, ...] = field(default=(), kw_only=True)
+    _groups: GroupChoice | None = field(default=None, kw_only=True)
 
     shown_as: ClassVar[str] = "audit"
 
@@ -116,6 +121,35 @@ class AuditResult(Showable):
     def groups(self) -> tuple[str, ...]:
         """The groups, in order."""
         return self.sample.groups
+
+    @property
+    def compared_groups(self) -> tuple[str, ...]:
+        """The groups large enough to be compared, in order."""
+        return self.sample.compared_groups or self.groups
+
+    @property
+    def main_groups(self) -> tuple[str, ...]:
+        """The largest groups, which hold most people: headlines and pictures are about them."""
+        return self.sample.main_groups or self.compared_groups
+
+    @property
+    def small_groups(self) -> tuple[SmallGroup, ...]:
+        """The groups too small to be compared, with what is known of them."""
+        block = self.blocks.get(SmallGroups.name)
+        return block.groups if isinstance(block, SmallGroups) else ()
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs of groups were compared."""
+        n, reference = len(self.compared_groups), self.settings.reference_group
+        if reference is None:
+            return n * (n - 1) // 2
+        return n if reference == ALL_OTHERS else n - 1
+
+    def is_headline(self, gap: Estimate | GapCurve) -> bool:
+        """Whether a gap is one between main groups, or of one with whom all are compared."""
+        known = {*self.main_groups, self.settings.reference_group}
+        return gap.first in known and gap.second in known
 
     @property
     def n_gaps(self) -> int:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from evenscore.auditing.numeric_groups import numeric_groups
 from evenscore.auditing.parts import Sample
 from evenscore.inference.estimate import SMALL_CELL, Estimate
 from evenscore.scores import GroupedScores
@@ -54,10 +55,12 @@ def warnings_about(
         )
     if scores.n_groups == 1:
         warnings.append(f"There is one group only, {sample.groups[0]}: gaps need two groups.")
-    empty = scores.empty_cells()
+    compared = np.isin(sample.groups, sample.compared_groups)
+    cells = np.flatnonzero((scores.cell_weights == 0) & compared).tolist()
+    empty = [scores.cell_name(cell) for cell in cells]
     if empty:
         warnings.append(f"There are no {' and no '.join(empty[:6])}: what needs them is undefined.")
-    sizes = sample.effective_sizes.reshape(-1)
+    sizes = np.where(compared, sample.effective_sizes, 0.0).reshape(-1)
     small = [
         f"{scores.cell_name(int(cell))} ({sizes[cell]:.0f})"
         for cell in np.flatnonzero((sizes > 0) & (sizes < SMALL_CELL))
@@ -68,6 +71,9 @@ def warnings_about(
             f"Cells worth fewer than {SMALL_CELL} observations make intervals unreliable: "
             f"{', '.join(small[:6])}{more}."
         )
+    numbers = numeric_groups(sample.groups, sample.cell_counts.sum(axis=0))
+    if numbers is not None:
+        warnings.append(numbers.sentence)
     if sample.distinct_scores == 1:
         warnings.append("All scores are equal: the score ranks nobody.")
     elif sample.tied_share > 0.1:

@@ -36,6 +36,21 @@ def audit(
         ),
     ] = None,
     confidence_level: Annotated[float, Option(help="Confidence level of the intervals.")] = 0.95,
+    min_group_size: Annotated[
+        int | None,
+        Option(
+            help="A group is compared only if both its classes have so many people; smaller ones "
+            "are shown apart.",
+            show_default="30, unless fewer than two groups reach it",
+        ),
+    ] = None,
+    reference_group: Annotated[
+        str | None,
+        Option(
+            help='Compare every group with this one only, or with "all others" together.',
+            show_default="compare all pairs of groups",
+        ),
+    ] = None,
     seed: Seed = 0,
     positives: Annotated[
         str, Option(help="What to call people with the positive label.")
@@ -75,6 +90,9 @@ def audit(
 
       evenscore audit scores.parquet --label y --score s \
         --group sex --group race --tolerance 0.1 --fail-on-gap --quiet
+
+      evenscore audit scores.csv --label y --score s --group race \
+        --reference-group Caucasian --min-group-size 50
     """
     from evenscore.auditing.audit import audit_scores
     from evenscore.files.scored import read_scores
@@ -96,6 +114,8 @@ def audit(
                 rates=at or (),
                 tolerance=tolerance,
                 confidence_level=confidence_level,
+                min_group_size=min_group_size,
+                reference_group=reference_group,
                 random_state=seed,
                 thresholds=threshold or None,
                 words=words,

@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from evenscore.auditing.audit import MAX_GROUPS
+from evenscore.auditing.audit import MAX_GROUPS, merging
+from evenscore.auditing.numeric_groups import QUARTERS, NumericGroups
 from evenscore.files.opening import TableFile
 from evenscore.files.values import Check, Column, selection
 from evenscore.scores import GroupedScores
@@ -146,9 +147,21 @@ def _group_texts(column: Column, kept: str) -> list[str]:
         [n] = column.table.one(f"SELECT count(DISTINCT {column.text}) FROM rows WHERE {kept}")
         raise ValueError(
             f"{column} has {n:,} groups, and at most {MAX_GROUPS} can be compared: is it an "
-            "identifier? Otherwise merge groups into larger ones."
+            f"identifier? Otherwise {merging(_numbers(column, kept, n))}."
         )
     return text_order(texts)
+
+
+def _numbers(column: Column, kept: str, n: int) -> NumericGroups | None:
+    """What bands are made of, if every text of a column is a number."""
+    value = f"TRY_CAST({column.text} AS DOUBLE)"
+    finite, low, high, whole, *quartiles = column.table.one(
+        f"SELECT bool_and(isfinite(coalesce({value}, 'nan'::DOUBLE))), min({value}), "
+        f"max({value}), bool_and({value} = round({value})), "
+        + ", ".join(f"quantile_disc({value}, {share})" for share in QUARTERS)
+        + f" FROM rows WHERE {kept}"
+    )
+    return NumericGroups(n, low, high, tuple(quartiles), whole) if finite else None
 
 
 def check_roles(**columns: Sequence[str]) -> None:

@@ -228,6 +228,7 @@ class AucConstraint(GapFamily):
                 Estimate.of_key(key, one - two, method="placement values", family=self.family),
                 first_value=one,
                 second_value=two,
+                reference=scores.names[0] if self.definition.has_reference else "",
             )
             for key, one, two in zip(keys, first, second, strict=True)
         ]
@@ -300,6 +301,7 @@ class AucConstraint(GapFamily):
             estimate.first_value,
             estimate.second_value,
             sure=estimate.differs_from_zero,
+            reference=estimate.reference,
         )
 
     def meaning(self, key: GapKey, words: Words = DEFAULT_WORDS) -> str:

@@ -151,14 +151,26 @@ group.'
         """
         return f"Compares, group by group, how often {self.say('the group', 'the other group')}."
 
+    @property
+    def has_reference(self) -> bool:
+        """Whether the groups are measured beside a reference group."""
+        return any(side.whose == "reference group" for pair in self.pairs for side in pair)
+
     def say_gap(
-        self, first: str, second: str, left: float, right: float, *, sure: bool = True
+        self,
+        first: str,
+        second: str,
+        left: float,
+        right: float,
+        *,
+        sure: bool = True,
+        reference: str = "",
     ) -> str:
         """The gap in words: what it means, and how often either thing happens, in pairs of people.
 
         `left` and `right` are the statistics of the two groups. Where the notion is about mistakes,
         these are counted; a tie counts half. If it is not `sure` which of the two is higher, the
-        shares are told and no more.
+        shares are told and no more. A `reference` group, if there is one, is named.
         """
         if self.mistake:
             sentence, left, right = self.mistake, 1.0 - left, 1.0 - right
@@ -172,9 +184,10 @@ group.'
             f"{sentence.format(group=group, other=other)} in {share:.1%}{of}"
             for (share, group, other), of in zip(sides, (" of pairs", ""), strict=True)
         )
+        lead = f"with {reference} as the reference group, " if reference else ""
         if left == right or not sure:
-            return shares
-        return f"{self.reading.format(high=high, low=low)}: {shares}"
+            return f"{lead}{shares}"
+        return f"{lead}{self.reading.format(high=high, low=low)}: {shares}"
 
 
 def _catalogue() -> dict[str, Notion]:

@@ -60,6 +60,7 @@ class PairEquality(ABC):
 
     proportions_vary = False
     compares_others = True
+    has_reference = False
     of_aucs = True
     ranks_higher = 0
     meaning = "Compares two AUCs between mixtures of the groups' positives and negatives."
@@ -78,7 +79,14 @@ class PairEquality(ABC):
         return np.array(both, dtype=np.float64).reshape(-1, 2).T
 
     def say_gap(
-        self, first: str, second: str, left: float, right: float, *, sure: bool = True
+        self,
+        first: str,
+        second: str,
+        left: float,
+        right: float,
+        *,
+        sure: bool = True,
+        reference: str = "",
     ) -> str:
         """The two sides."""
         return f"{left:.3f} against {right:.3f} ({first}, {second})"

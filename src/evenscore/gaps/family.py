@@ -23,7 +23,7 @@ from evenscore.inference.bootstrap import BootstrapDistribution, bootstrap
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import Estimate, GapKey
 from evenscore.inference.estimate import EstimateSettings as EstimateSettings
-from evenscore.inference.intervals import Intervals
+from evenscore.inference.intervals import Intervals, joined_intervals
 from evenscore.inference.paired import Paired, PairedScores, paired_bootstrap
 from evenscore.scores import ClassName, GroupedScores
 from evenscore.scores.arrays import Bools, Floats, Ints
@@ -328,18 +328,12 @@ def family_intervals(
     """The intervals of all these gaps, in the order of `family_estimates`, at any level."""
     if settings is None or isinstance(settings, EstimateSettings):
         settings = [settings or EstimateSettings()] * len(families)
-    parts = [
-        (family.intervals(scores, asked), len(family.keys(scores.groups, asked.pairs)))
-        for family, asked in zip(families, settings, strict=True)
-    ]
-    splits = np.cumsum([n for _, n in parts])[:-1]
-
-    def ends(z: Floats) -> tuple[Floats, Floats]:
-        found = [part(own) for (part, _), own in zip(parts, np.split(z, splits), strict=True)]
-        low, high = (np.concatenate(some) for some in zip(*found, strict=True))
-        return low, high
-
-    return ends
+    return joined_intervals(
+        [
+            (family.intervals(scores, asked), len(family.keys(scores.groups, asked.pairs)))
+            for family, asked in zip(families, settings, strict=True)
+        ]
+    )
 
 
 def family_values(scores: GroupedScores, families: Sequence[GapFamily]) -> Floats:

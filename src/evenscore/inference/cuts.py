@@ -4,7 +4,7 @@ The threshold is taken as given. A rate is a share, and its interval is Wilson's
 effective size takes the place of the number of people: see `share_size`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,11 @@ FOUR_FIFTHS_REMARK = (
 BURDEN_REMARK = (
     "Being selected is bad for a person here: the group that is selected most often bears the "
     "most. Four fifths is a rule of thumb for selections that are good for people."
+)
+
+A_CUT_IS_A_NUMBER = (
+    "A cut is a number: intervals are about the rates at that very score, not at whichever score "
+    "selects the same share of other people."
 )
 
 
@@ -88,6 +93,7 @@ class CutTable:
     precision: Shares
     impact_ratio: ImpactRatio
     remark: str = FOUR_FIFTHS_REMARK
+    meaning: str = A_CUT_IS_A_NUMBER
 
 
 def cut_table(
@@ -97,10 +103,12 @@ def cut_table(
     labels: tuple[str, ...] | None = None,
     confidence_level: float = 0.95,
     burden: bool = False,
+    compared: Sequence[int] | None = None,
 ) -> CutTable:
     """The rates of each group at the given thresholds, each with its interval.
 
     `burden` says that being selected is bad for a person: the rule of four fifths is then none.
+    The ratio of selection rates is about the groups at the positions `compared`, by default all.
 
     >>> y, groups = [0, 1] * 50, ["a"] * 50 + ["b"] * 50
     >>> scores = GroupedScores.from_arrays(y, range(100), sensitive_features=groups)
@@ -123,6 +131,14 @@ def cut_table(
         return Shares.of(value, share_size(inside, outside, z), z)
 
     people = above.sum(axis=2), below.sum(axis=2)
+    some = list(range(scores.n_groups) if compared is None else compared)
+    ratios = _impact_ratio(
+        rates.selection_rate[:, some],
+        (people[0][:, :, some], people[1][:, :, some]),
+        tuple(scores.names[k] for k in some),
+        level,
+        burden,
+    )
     # If only positives are selected, the group's other negatives tell what a negative weighs.
     by_class = weight_by_class(cells)[:, None]
     chosen_size = share_size(above[:, :, 1], above[:, :, 0], z, typical=by_class)
@@ -137,7 +153,7 @@ def cut_table(
         shares(rates.fpr, above[:, :, 0], below[:, :, 0]),
         shares(rates.fnr, below[:, :, 1], above[:, :, 1]),
         Shares.of(rates.precision, chosen_size, z),
-        _impact_ratio(rates.selection_rate, people, scores.names, level, burden),
+        ratios,
         BURDEN_REMARK if burden else FOUR_FIFTHS_REMARK,
     )
 

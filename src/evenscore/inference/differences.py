@@ -32,6 +32,9 @@ from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Bools, Floats, ratio
 
 _CHUNK = 1 << 20  # entries of the coefficients of the differences handled at a time
+# A cell with less of the variance may be as small as it likes: were its part half or double, the
+# interval would be a hundredth shorter or longer. So it is with tiny groups in pooled populations.
+_SLIGHT = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +78,7 @@ def auc_differences(
         if np.isnan(estimate.value) or reason:
             completed.append(replace(estimate, warnings=(reason,) if reason else ()))
             continue
-        warnings = small_cells(used, scores)
+        warnings = small_cells(np.flatnonzero(differences.heavy[k]).tolist(), scores)
         if differences.of_aucs[k] and {differences.one[k], differences.two[k]} & {0.0, 1.0}:
             warnings = (*warnings, "an AUC is 0 or 1: its uncertainty is a guess (Wilson)")
         completed.append(
@@ -138,6 +141,7 @@ class _Differences(NamedTuple):
     used: Bools  # the cells that matter, shape (gaps, 2K)
     unknown: Bools  # whether a variance rests on bounds
     of_aucs: Bools  # whether the sides are AUCs
+    heavy: Bools  # the cells with a part in the variance that can be seen, shape (gaps, 2K)
 
     @classmethod
     def of(
@@ -150,7 +154,7 @@ class _Differences(NamedTuple):
         coefficients = np.where(np.isnan(coefficients), 0.0, coefficients)
         left, right = linear_forms(coefficients, moments, proportions_vary=proportions_vary)
         sides = np.sum(coefficients * np.nan_to_num(moments.matrix.values), axis=(-2, -1))
-        variances, freedoms, unknown = (
+        variances, freedoms, unknown, by_cell = (
             np.array(column)
             for column in zip(
                 *(_totals(form, moments) for form in (left, right, left - right)), strict=True
@@ -158,6 +162,8 @@ class _Differences(NamedTuple):
         )
         if of_aucs:  # rounding may leave 1 + 1e-16
             sides = np.clip(sides, 0.0, 1.0)
+        used = np.any((left != 0.0) | (right != 0.0), axis=-1)
+        slight = by_cell < _SLIGHT * variances[..., None]  # where all variance is 0, none is
         return cls(
             sides[0],
             sides[1],
@@ -166,9 +172,10 @@ class _Differences(NamedTuple):
             _side_sizes(coefficients, moments).T,
             variances[2],
             freedoms[2],
-            np.any((left != 0.0) | (right != 0.0), axis=-1),
+            used,
             np.asarray(unknown.any(axis=0)),
             np.full(len(left), of_aucs),
+            used & ~np.all(slight, axis=0),
         )
 
     def interval(self, z: Floats) -> tuple[Floats, Floats]:
@@ -192,12 +199,12 @@ class _Differences(NamedTuple):
         return np.where(self.of_aucs, low, gap - half), np.where(self.of_aucs, high, gap + half)
 
 
-def _totals(forms: Floats, moments: PlacementMoments) -> tuple[Floats, Floats, Bools]:
-    """Variance and degrees of freedom of linear forms g, and whether it rests on bounds."""
+def _totals(forms: Floats, moments: PlacementMoments) -> tuple[Floats, Floats, Bools, Floats]:
+    """Variance and degrees of freedom of linear forms g, whether it rests on bounds, its parts."""
     by_cell = moments.variance_by_cell(forms)
     totals = [satterthwaite(row, moments.freedom) for row in by_cell]
     variance, freedom = zip(*totals, strict=True)
-    return np.array(variance), np.array(freedom), moments.resting_on_bounds(by_cell)
+    return np.array(variance), np.array(freedom), moments.resting_on_bounds(by_cell), by_cell
 
 
 def _side_sizes(coefficients: Floats, moments: PlacementMoments) -> Floats:

@@ -93,6 +93,7 @@ class Estimate:
     compared. Among all gaps that were looked at (`inference.decisions`), `verdict` says where it
     lies: "beyond" the tolerance, if the interval of `beyond_test` does, "within" it, if that of
     `within_test` does, and "unclear" otherwise.
+    `reference` is the group beside which both are measured, if the notion has one.
 
     >>> print(Estimate("AUC", 0.8, 0.75, 0.85, 0.95, "placement values"))
     AUC: 0.8000, 95% interval [0.7500, 0.8500]
@@ -121,6 +122,7 @@ class Estimate:
     verdict: Verdict | None = None
     beyond_test: GapTest | None = None
     within_test: GapTest | None = None
+    reference: str = ""
 
     @classmethod
     def of_key(cls, key: GapKey, value: float, *, method: str, family: str) -> "Estimate":

@@ -1,7 +1,7 @@
 """Quantiles, and the intervals and p-values that are made of them."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -86,6 +86,18 @@ def largest_quantile(holds: Callable[[Floats], Bools], n: int) -> Floats:
         inside = holds(middle)
         near, far = np.where(inside, middle, near), np.where(inside, far, middle)
     return near
+
+
+def joined_intervals(parts: Sequence[tuple[Intervals, int]]) -> Intervals:
+    """Those of several parts, one after the other; each part comes with its number."""
+    splits = np.cumsum([n for _, n in parts])[:-1]
+
+    def ends(z: Floats) -> tuple[Floats, Floats]:
+        found = [part(own) for (part, _), own in zip(parts, np.split(z, splits), strict=True)]
+        low, high = (np.concatenate([np.zeros(0), *some]) for some in zip(*found, strict=True))
+        return low, high
+
+    return ends
 
 
 def invert(interval: Intervals, n: int) -> Floats:

@@ -1,6 +1,6 @@
 """Permutation test of equal score distributions between two groups, within a class."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -51,9 +51,12 @@ def permutation_tests(
     on: OneOrBoth = "both",
     statistic: Statistic = "supremum",
     n_permutations: int = 999,
+    pairs: Sequence[tuple[int, int]] | None = None,
     random_state: RandomState = 0,
 ) -> list[PermutationTest]:
-    """Test every pair of groups in every class; Holm's correction runs over all of them.
+    """Test every pair of groups (or `pairs` of positions) in every class.
+
+    Holm's correction runs over all of them.
 
     People are exchanged between the two groups at random; if scores (and weights, together) are
     distributed alike in both, every exchange is as likely, and the level of the test is exact for
@@ -76,7 +79,7 @@ def permutation_tests(
     found = []
     for name in class_names(on):
         offset = CLASSES.index(name) * scores.n_groups
-        for i, j in scores.pairs():
+        for i, j in scores.pairs() if pairs is None else pairs:
             one, two = (scores.of_class(name)[k] for k in (i, j))
             names = scores.names[i], scores.names[j]
             test = PermutationTest(name, *names, statistic, np.nan, np.nan, n_permutations)
@@ -89,10 +92,13 @@ def permutation_tests(
                 value, p_value = _test(one, two, statistic, n_permutations, rng)
                 test = replace(test, value=value, p_value=p_value)
             found.append(test)
-    adjusted = adjust([test.p_value for test in found])
-    return [
-        replace(test, adjusted_p_value=p) for test, p in zip(found, adjusted.tolist(), strict=True)
-    ]
+    return corrected(found)
+
+
+def corrected(tests: Sequence[PermutationTest]) -> list[PermutationTest]:
+    """The same tests with p-values that account for all of them, by Holm's correction."""
+    adjusted = adjust([test.p_value for test in tests]).tolist()
+    return [replace(test, adjusted_p_value=p) for test, p in zip(tests, adjusted, strict=True)]
 
 
 def _test(

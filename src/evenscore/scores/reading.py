@@ -93,6 +93,10 @@ class Rows:
         """The same rows with groups that are texts, all different and none empty."""
         return replace(self, groups=distinct_names(self.groups))
 
+    def regrouped(self, positions: Sequence[int], groups: tuple[Hashable, ...]) -> "Rows":
+        """The same rows under other groups: `positions` has the new position of each group."""
+        return replace(self, codes=np.asarray(positions, dtype=np.intp)[self.codes], groups=groups)
+
     def grouped(self, score: Floats | None = None) -> "GroupedScores":
         """The table of a score of these rows (by default `self.score`), under their groups."""
         from evenscore.scores.table import GroupedScores  # it reads by this module

@@ -320,6 +320,43 @@ class GroupedScores:
             positive=np.concatenate(positive), codes=np.concatenate(codes), groups=groups, **columns
         )
 
+    def regrouped(self, positions: Sequence[int], groups: tuple[Hashable, ...]) -> "GroupedScores":
+        """The same people under other groups; rows of equal score and class add up.
+
+        Parameters
+        ----------
+        positions
+            For each group of this table, the position of its people's new group in `groups`; −1
+            leaves them out.
+        groups
+            The labels of the new groups.
+
+        Returns
+        -------
+        GroupedScores
+            The table.
+
+        Examples
+        --------
+        >>> scores = GroupedScores.from_arrays(
+        ...     [0, 1, 1], [0.1, 0.7, 0.7], sensitive_features=list("abc"))
+        >>> scores.regrouped([0, 1, 1], ("a", "all others")).cell_counts
+        array([[1., 0.],
+               [0., 2.]])
+        """
+        positive, codes = self._decoded()
+        codes = np.asarray(positions, dtype=np.intp)[codes]
+        kept = codes >= 0
+        columns = {"score": self.score}
+        if self.weight.strides != (0,):  # else every row is one observation of weight 1
+            columns |= {name: getattr(self, name) for name in OPTIONAL}
+        if not kept.all():
+            positive, codes = positive[kept], codes[kept]
+            columns = {name: column[kept] for name, column in columns.items()}
+        return self.from_codes(
+            positive=positive.astype(bool), codes=codes, groups=groups, **columns
+        )
+
     def _decoded(self) -> tuple[Ints, Ints]:
         """The class and the group of each row."""
         return np.divmod(self.cell.astype(np.intp), max(self.n_groups, 1))

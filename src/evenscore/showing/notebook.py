@@ -22,7 +22,8 @@ def notebook_html(result: AuditResult) -> str:
     parts += [f"<th>{escape(title)}</th>" for title in titles]
     parts.append("</tr></thead><tbody>")
     parts.append(_row(result.auc, "AUC", ""))
-    parts += [_row(gap, gap.title, gap.verdict or "", gap=True) for gap in result.gaps[:_ROWS]]
+    gaps = sorted(result.gaps, key=lambda gap: not result.is_headline(gap))  # the others after
+    parts += [_row(gap, gap.title, gap.verdict or "", gap=True) for gap in gaps[:_ROWS]]
     parts.append("</tbody></table>")
     more = len(result.gaps) - _ROWS
     if more > 0:

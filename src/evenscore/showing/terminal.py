@@ -1,6 +1,5 @@
 """An audit on a terminal: findings and tables, drawn by rich. Nothing is computed here."""
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evenscore.auditing import AuditResult, ComparisonResult
+from evenscore.auditing.blocks import BlockTable, SmallGroups
 from evenscore.auditing.parts import Finding
 from evenscore.inference.estimate import Estimate, Verdict, percent
 from evenscore.showing import numbers
@@ -29,15 +29,15 @@ def render(result: AuditResult) -> Group:
     title = result.title or f"Audit of {result.sample.n:,} people"
     parts: list[Any] = [Text(title, style="bold"), Text("")]
     parts += [*tell(result.findings), Text(""), _people(result)]
+    tables = {name: table for name, block in result.blocks.items() if (table := block.table())}
+    if SmallGroups.name in tables:
+        parts.append(_block(tables.pop(SmallGroups.name)))
     for heading, gaps in result.headings.items():
         parts.append(_gaps(result, f"{heading}: even is zero", gaps))
-    for block in result.blocks.values():  # those without a table of their own here
-        if table := block.table():
-            notes = [table.note] if table.note else []
-            parts.append(new_table(table.title, table.columns, table.rows, notes))
+    parts += [_block(table) for table in tables.values()]  # without one of their own here
     parts += [_cut(result, t) for t in range(len(result.thresholds.thresholds))]
-    if len(result.groups) > 1:
-        parts.append(Text(result.thresholds.remark))
+    if len(result.compared_groups) > 1:
+        parts.append(Text(f"{result.thresholds.meaning} {result.thresholds.remark}"))
     parts += [Text(f"! {note}", style="yellow") for note in (*result.omitted, *result.warnings)]
     return Group(*parts)
 
@@ -96,6 +96,11 @@ def new_table(
     return table
 
 
+def _block(table: BlockTable) -> Table:
+    notes = [table.note] if table.note else []
+    return new_table(table.title, table.columns, table.rows, notes)
+
+
 def _people(result: AuditResult) -> Table:
     sample = result.sample
     level = percent(result.settings.confidence_level)
@@ -105,6 +110,8 @@ def _people(result: AuditResult) -> Table:
     )  # fmt: skip
     rows, notes = [], []
     for k, (group, auc) in enumerate(zip(sample.groups, result.auc_by_group, strict=True)):
+        if group not in result.compared_groups:
+            continue
         counts = map(numbers.count, sample.cell_counts[:, k])
         shares = map(numbers.share, (sample.prevalence_by_group[k], sample.group_share[k]))
         rows.append((group, *counts, *shares, plain(auc.value), interval(auc.low, auc.high)))
@@ -116,7 +123,8 @@ def _people(result: AuditResult) -> Table:
 
 
 def _gaps(result: AuditResult, title: str, gaps: tuple[Estimate, ...]) -> Table:
-    pair = f", {result.groups[0]} and {result.groups[1]}" if len(result.groups) == 2 else ""
+    pair = f", {gaps[0].first} and {gaps[0].second}" if gaps and result.n_pairs == 1 else ""
+    gaps = tuple(sorted(gaps, key=lambda gap: not result.is_headline(gap)))  # the others after
     hidden = len(gaps) - _SHOWN
     notes = [f"{hidden} more are in to_frame() and to_json()"] if hidden > 0 else []
     level = result.settings.confidence_level
@@ -160,12 +168,14 @@ def _cut(result: AuditResult, t: int) -> Table:
     rates = (cuts.selection_rate, cuts.fpr, cuts.fnr, cuts.precision)
     rows = []
     for k, group in enumerate(cuts.groups):
+        if group not in result.compared_groups:
+            continue
         cells = [
             numbers.share_and_interval(s.value[t, k], s.low[t, k], s.high[t, k]) for s in rates
         ]
         rows.append((group, *(cell.replace(" (", "\n(") for cell in cells)))
     notes = [cuts.impact_ratio.notes[t]]
-    if any(math.isnan(value) for s in rates for value in s.value[t]):
+    if any(numbers.NONE in cell for row in rows for cell in row[1:]):
         notes.append(f"{numbers.NONE}: nobody is there of whom it could be a share")
     columns = ("group", "selected", "false\npositives", "false\nnegatives", "precision")
     title = f"Selected: above {cuts.thresholds[t]:.4g} ({cuts.labels[t]})"

@@ -7,16 +7,20 @@ from evenscore.showing.report.selection import pairs_note, shown_groups, shown_n
 
 
 def test_all_groups_where_there_is_room():
-    assert shown_groups(case(4)) == [0, 1, 2, 3]
-    assert shown_note(case(4), [0, 1, 2, 3]) == ""
+    assert shown_groups(case(3)) == [0, 1, 2]
+    assert len(worst_gap_pairs(case(3))) == 3
+    assert shown_note(case(3), [0, 1, 2]) == ""
     assert pairs_note(case(), 1) == ""
 
 
-def test_the_worst_pairs_come_first():
-    result = case(4)
+def test_the_worst_pairs_of_main_groups_come_first():
+    result = case(6, n=900)
+    assert len(result.main_groups) == 5
     largest = {}
     for curve in result.roc_gaps:
         pair = curve.first, curve.second
+        if not set(pair) <= set(result.main_groups):
+            continue
         largest[pair] = max(largest.get(pair, 0.0), np.abs(curve.supremum))
     found = worst_gap_pairs(result)
     assert len(found) == 3
@@ -25,7 +29,9 @@ def test_the_worst_pairs_come_first():
     )
     shown = shown_groups(result, 2)
     assert {result.groups[k] for k in shown} == set(found[0])
-    assert "Of 4 groups, the 2" in shown_note(result, shown)
+    assert shown_note(result, shown).startswith("Of 6 groups, 2 are shown, with ")
+    assert [result.groups[k] for k in shown_groups(result)] == list(result.main_groups)
+    assert "the 5 main ones are shown" in shown_note(result, shown_groups(result))
 
 
 def test_one_group_has_no_pairs():

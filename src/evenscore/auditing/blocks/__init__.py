@@ -13,6 +13,7 @@ from evenscore.auditing.blocks.cuts import Cuts
 from evenscore.auditing.blocks.permutation import Permutations
 from evenscore.auditing.blocks.ranking import Ranking
 from evenscore.auditing.blocks.shape import Shape
+from evenscore.auditing.blocks.small import SmallGroup, SmallGroups
 
 __all__ = [
     "BLOCKS",
@@ -25,5 +26,7 @@ __all__ = [
     "Permutations",
     "Ranking",
     "Shape",
+    "SmallGroup",
+    "SmallGroups",
     "register",
 ]

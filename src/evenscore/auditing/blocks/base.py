@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Self, TypeVar
 
+from evenscore.auditing.groups import ComparedTable, GroupChoice
 from evenscore.auditing.parts import Settings
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats
@@ -21,6 +22,7 @@ class AuditInput:
 
     scores: GroupedScores
     settings: Settings
+    groups: GroupChoice
     thresholds: Floats | None = None
 
     @cached_property
@@ -28,6 +30,16 @@ class AuditInput:
         """The same table, or one with fewer levels, for what looks at every threshold."""
         scores = self.scores
         return coarsened(scores, COARSE_LEVELS) if len(scores) > EXACT_LEVELS else scores
+
+    @cached_property
+    def compared(self) -> tuple[ComparedTable, ...]:
+        """The tables and the pairs of their groups that are compared."""
+        return self.groups.tables(self.scores)
+
+    @cached_property
+    def coarse_compared(self) -> tuple[ComparedTable, ...]:
+        """The same of the coarse table."""
+        return self.compared if self.coarse is self.scores else self.groups.tables(self.coarse)
 
     @cached_property
     def everyone(self) -> Distribution:

@@ -32,7 +32,7 @@ class Certificates(Block):
     @classmethod
     def compute(cls, audit: AuditInput) -> Self:
         """One or two certificates for each class."""
-        scores, settings = audit.scores, audit.settings
+        scores, settings = audit.groups.without_small(audit.scores), audit.settings
         certificates = []
         level, tolerance = 0.5 + settings.confidence_level / 2.0, settings.tolerance
         for on in CLASSES:
@@ -60,8 +60,14 @@ class Certificates(Block):
                 )
                 certificates.append(certificate)
         omitted: tuple[str, ...] = ()
+        if audit.groups.reference_name is not None:
+            omitted = (
+                "Certificates are about all pairs of the groups that are compared, not about "
+                f"{audit.groups.reference_name} alone.",
+            )
         if scores.n_groups > BOOTSTRAPPED:
             omitted = (
+                *omitted,
                 "Certificates are made by the DKW inequality alone: with more than "
                 f"{BOOTSTRAPPED} groups the tighter ones of the bootstrap are left out.",
             )

@@ -1,5 +1,6 @@
 """ROC curves by group, and the curves of ROC gaps with bands."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self, final
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from evenscore.auditing.blocks.base import AuditInput, Block, register
 from evenscore.auditing.gaps import worst_pairs
+from evenscore.auditing.groups import Pair
 from evenscore.auditing.parts import GapCurve, Settings
 from evenscore.inference.bands import roc_band
 from evenscore.scores import CLASSES, ClassName, GroupedScores
@@ -35,20 +37,34 @@ class Curves(Block):
     def compute(cls, audit: AuditInput) -> Self:
         """Bands from the table itself, suprema and means over all rates from the coarse one."""
         scores, coarse = audit.scores, audit.coarse
-        rates = np.linspace(0.0, 1.0, 51 if scores.n_groups > 2 else 101)
+        n_pairs = audit.groups.n_pairs
+        rates = np.linspace(0.0, 1.0, 51 if n_pairs > 1 else 101)
         gaps = []
         omitted: tuple[str, ...] = ()
-        pairs = scores.pairs()
+        if n_pairs > CURVES:
+            omitted = (
+                f"Curves of ROC gaps are kept for the {CURVES} pairs of groups with the largest "
+                f"gaps in each class, those of main groups first; {n_pairs - CURVES:,} of "
+                f"{n_pairs:,} pairs are left out.",
+            )
+        pairs = [
+            (table.table, rough.table, pair, pair in table.main)
+            for table, rough in zip(audit.compared, audit.coarse_compared, strict=True)
+            for pair in table.pairs
+        ]
         for on in CLASSES:
-            kept = pairs
-            if len(pairs) > CURVES:
-                kept = worst_pairs(pairs, _largest_gaps(scores, on, rates), CURVES)
-                omitted = (
-                    f"Curves of ROC gaps are kept for the {CURVES} pairs of groups with the "
-                    f"largest gaps in each class; {len(pairs) - CURVES:,} of {len(pairs):,} pairs "
-                    "are left out.",
-                )
-            gaps += [_gap_curve(scores, coarse, on, pair, rates, audit.settings) for pair in kept]
+            kept = list(range(n_pairs))
+            if n_pairs > CURVES:
+                sizes = [
+                    size
+                    for table in audit.compared
+                    for size in _largest_gaps(table.table, table.pairs, on, rates)
+                ]
+                kept = worst_pairs(sizes, [main for *_, main in pairs], CURVES)
+            gaps += [
+                _gap_curve(table, rough, on, pair, rates, audit.settings)
+                for table, rough, pair, _ in (pairs[k] for k in kept)
+            ]
         points = max(40, min(200, 400 // scores.n_groups))
         pooled = RocCurve(coarse.pooled("negatives"), coarse.pooled("positives"))
         cells = scores.cell_distributions
@@ -59,13 +75,15 @@ class Curves(Block):
         return cls(tuple(gaps), tuple(curves), omitted)
 
 
-def _largest_gaps(scores: GroupedScores, on: ClassName, rates: Floats) -> list[float]:
+def _largest_gaps(
+    scores: GroupedScores, pairs: Sequence[Pair], on: ClassName, rates: Floats
+) -> list[float]:
     """The largest |gap| at the rates, of each pair, ties split; NaN where somebody is missing."""
     cells = scores.of_class(on)
     cuts = {k: ReferenceCuts.at(cells[k], rates) for k in range(len(cells)) if len(cells[k])}
     return [
         float(np.abs(cuts[i].share_of(cells[j]) - rates).max()) if i in cuts else np.nan
-        for i, j in scores.pairs()
+        for i, j in pairs
     ]
 
 

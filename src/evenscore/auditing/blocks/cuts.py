@@ -1,6 +1,7 @@
 """What cuts do to the groups: at the thresholds asked for, all over the scores, and where fair."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -9,6 +10,7 @@ from evenscore.auditing.blocks.base import AuditInput, Block, register
 from evenscore.auditing.parts import FairCuts
 from evenscore.inference.cuts import CutTable, cut_table
 from evenscore.scores import GroupedScores
+from evenscore.scores.arrays import Floats
 from evenscore.scores.distribution import Distribution
 from evenscore.scores.thresholds import RateName, fair_thresholds
 
@@ -28,51 +30,66 @@ _LONG = 0.002  # of everyone; a range that selects less is counted, not listed
 class Cuts(Block):
     """Rates of the groups at the thresholds asked for, and at cuts all over the scores.
 
-    `fair_cuts` are the thresholds at which the score is fair as a classifier.
+    `fair_cuts` are the thresholds at which the score is fair as a classifier. `headline` is the
+    ratio of the selection rates of main groups in words, at the first threshold asked for.
     """
 
     thresholds: CutTable
     explorer: CutTable
     fair_cuts: tuple[FairCuts, ...]
+    headline: str = ""
 
     name: ClassVar[str] = "cuts"
 
     @classmethod
     def compute(cls, audit: AuditInput) -> Self:
         """Thresholds by default select the shares `rates` of all negatives."""
-        scores, settings, cuts = audit.scores, audit.settings, audit.thresholds
-        labels = ("asked for",) * (0 if cuts is None else len(cuts))
-        if cuts is None:
-            cuts = scores.pooled("negatives").threshold(settings.rates)
-            labels = tuple(
-                f"selects at most {rate:.1%} of all negatives here; intervals are about this "
-                "number, not about the share elsewhere"
-                for rate in settings.rates
-            )
+        scores, settings, groups = audit.scores, audit.settings, audit.groups
+        cuts, labels = asked_cuts(audit)
         # Cuts spread over the scores, from selecting nobody to nearly everybody.
         steps = 101 if scores.n_groups <= 2 else max(21, min(81, 324 // scores.n_groups))
         spread = np.unique(audit.everyone.threshold(np.arange(steps) / steps))
         level, burden = settings.confidence_level, settings.words.selected_is == "bad"
         exact = audit.coarse is audit.scores
+        names = groups.named(groups.compared)
+        table = partial(
+            cut_table, scores, confidence_level=level, burden=burden, compared=groups.compared
+        )
+        main = table(cuts[:1], compared=groups.main).impact_ratio
         return cls(
-            cut_table(scores, cuts, labels=labels, confidence_level=level, burden=burden),
-            cut_table(scores, spread, confidence_level=level, burden=burden),
+            table(cuts, labels=labels),
+            table(spread),
             tuple(
-                _fair_cuts(audit.coarse, rate, settings.tolerance, audit.everyone, exact)
+                _fair_cuts(audit.coarse, names, rate, settings.tolerance, audit.everyone, exact)
                 for rate in _NAMES
             ),
+            main.notes[0] if len(main.value) and not np.isnan(main.value[0]) else "",
         )
 
 
+def asked_cuts(audit: AuditInput) -> tuple[Floats, tuple[str, ...]]:
+    """The thresholds asked for, or those that select the shares `rates` of all negatives."""
+    cuts, rates = audit.thresholds, audit.settings.rates
+    if cuts is not None:
+        return cuts, ("asked for",) * len(cuts)
+    labels = tuple(f"selects at most {rate:.1%} of all negatives" for rate in rates)
+    return audit.scores.pooled("negatives").threshold(rates), labels
+
+
 def _fair_cuts(
-    scores: GroupedScores, rate: RateName, tolerance: float, everyone: Distribution, exact: bool
+    scores: GroupedScores,
+    groups: tuple[str, ...],
+    rate: RateName,
+    tolerance: float,
+    everyone: Distribution,
+    exact: bool,
 ) -> FairCuts:
-    """The thresholds at which a rate differs by the tolerance at most between all groups."""
+    """The thresholds at which a rate differs by the tolerance at most between the groups."""
     try:
-        fair = fair_thresholds(scores, rate, tolerance=tolerance)
+        fair = fair_thresholds(scores, rate, groups, tolerance=tolerance)
     except ValueError as error:  # one group, or an empty cell: it says so
         nothing = np.zeros(0)
-        reason = str(error) if scores.n_groups > 1 else "Fairness needs two groups."
+        reason = str(error) if len(groups) > 1 else "Fairness needs two groups."
         none = (nothing, nothing, nothing, nothing)
         return FairCuts(rate, tolerance, *none, 0, 0.0, 0, exact, "", reason)
     low, high = fair.low[~fair.jump], fair.high[~fair.jump]

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Self, final
 
 from evenscore.auditing.blocks.base import AuditInput, Block, register
-from evenscore.inference.permutation import PermutationTest, permutation_tests
+from evenscore.inference.permutation import PermutationTest, corrected, permutation_tests
+from evenscore.scores import CLASSES
 from evenscore.scores.thinning import coarsened
 
 MAX_PAIRS = 10  # of groups: tests of more pairs take seconds
@@ -25,11 +26,11 @@ class Permutations(Block):
     @classmethod
     def compute(cls, audit: AuditInput) -> Self:
         """Tests by the largest distance of two distribution functions."""
-        scores = audit.coarse
-        if scores.n_groups < 2:
+        scores, n_pairs = audit.coarse, audit.groups.n_pairs
+        if n_pairs == 0:
             return cls(())
-        if len(scores.pairs()) > MAX_PAIRS:
-            reason = f"{scores.n_groups} groups make too many pairs"
+        if n_pairs > MAX_PAIRS:
+            reason = f"{len(audit.groups.compared)} groups make too many pairs"
             return cls((), (f"Permutation tests are left out: {reason}.",))
         people = scores.cell_counts.sum()
         weighted = any(cell.is_weighted for cell in scores.cell_distributions)
@@ -38,5 +39,15 @@ class Permutations(Block):
             return cls((), (f"Permutation tests are left out: {reason}.",))
         # Cut into classes, the level of the test stays exact; weighted people are exchanged one by
         # one.
-        table = scores if weighted else coarsened(scores, 500 if people < 200_000 else 100)
-        return cls(tuple(permutation_tests(table, random_state=audit.settings.random_state)))
+        levels = 500 if people < 200_000 else 100
+        tests = [
+            test
+            for table in audit.coarse_compared
+            for test in permutation_tests(
+                table.table if weighted else coarsened(table.table, levels),
+                pairs=table.asked,
+                random_state=audit.settings.random_state,
+            )
+        ]
+        tests.sort(key=lambda test: CLASSES.index(test.on))  # stable: the pairs in their order
+        return cls(tuple(corrected(tests)))

@@ -165,7 +165,9 @@ class RocGapDisplay(ScoreDisplay):
         Self
             The display, not yet drawn.
         """
-        names = dict(zip(result.groups, group_names(result.groups), strict=True))
+        # A curve's first may be no group: all others together.
+        groups = tuple(dict.fromkeys([*result.groups, *(c.first for c in result.roc_gaps)]))
+        names = dict(zip(groups, group_names(groups), strict=True))
         curves = []
         for curve in _audited(result, on, pairs):
             level, notes = curve.confidence_level, curve.warnings

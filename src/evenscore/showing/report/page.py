@@ -9,6 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from evenscore.auditing import AuditResult, ComparisonResult
+from evenscore.auditing.blocks import SmallGroups
 from evenscore.gaps.catalogue import CATALOGUE
 from evenscore.inference.estimate import percent
 from evenscore.showing import numbers
@@ -20,7 +21,7 @@ from evenscore.showing.report.pictures import (
     pair_pictures,
     roc_picture,
 )
-from evenscore.showing.report.selection import pairs_note, shown_groups
+from evenscore.showing.report.selection import pairs_note, shown_note, tabled_groups
 from evenscore.showing.report.tables import comparison_table, gap_tables
 
 TABLE_CELLS = 12  # of the matrix as a table: more do not fit on a sheet of paper
@@ -43,7 +44,10 @@ def page(
     changed = None
     if before is not None and comparison is not None:
         changed = comparison_table(before, result, comparison, palette)
-    cells = len(result.auc_matrix.cells)
+    compared = [result.groups.index(name) for name in result.compared_groups]
+    tables = {name: table for name, block in result.blocks.items() if (table := block.table())}
+    calibrated = tabled_groups(result)
+    cells = 2 * len(compared)
     shown = {
         "result": result,
         "title": title or result.title or f"Audit of {result.sample.n:,} people",
@@ -55,8 +59,12 @@ def page(
         "roc": roc_picture(result, palette),
         "explorer": explorer(result),
         "gap_tables": gap_tables(result),
-        "block_tables": [table for block in result.blocks.values() if (table := block.table())],
-        "calibrated": shown_groups(result),
+        "small_groups": tables.pop(SmallGroups.name, None),
+        "block_tables": list(tables.values()),
+        "compared": compared,
+        "calibrated": calibrated,
+        "calibrated_note": shown_note(result, calibrated),
+        "matrix_cells": [*compared, *(len(result.groups) + k for k in compared)],
         "matrix_as_table": cells <= TABLE_CELLS,
         "matrix": (
             matrix_picture(result, palette) if TABLE_CELLS < cells <= PICTURE_CELLS else None

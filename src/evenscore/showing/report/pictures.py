@@ -135,6 +135,10 @@ def _shown(result: AuditResult, shown: list[int]) -> tuple[str, str]:
 def matrix_picture(result: AuditResult, palette: Palette) -> Picture:
     """The AUCs between all cells as a map of colours, where a table would be too wide."""
     display = AucMatrixDisplay.from_audit(result)
+    compared = set(result.compared_groups)
+    kept = [k for k, group in enumerate(2 * result.groups) if group in compared]
+    parts = {name: getattr(display, name)[np.ix_(kept, kept)] for name in ("values", "low", "high")}
+    display = replace(display, **parts, cells=tuple(display.cells[k] for k in kept))
     side = 1.6 + 0.36 * len(display.cells)
 
     def draw(ax: Any) -> None:

@@ -9,39 +9,60 @@ MOST_GROUPS = 6  # groups in a picture
 
 
 def worst_gap_pairs(result: AuditResult, most: int = MOST_PAIRS) -> list[tuple[str, str]]:
-    """The pairs of groups with the largest ROC gaps, in either class; at most `most` of them."""
+    """The pairs with the largest ROC gaps, in either class, at most `most`: of main groups.
+
+    If only few groups are compared, of all.
+    """
     largest: dict[tuple[str, str], float] = {}
-    for curve in result.roc_gaps:
+    main = [curve for curve in result.roc_gaps if result.is_headline(curve)]
+    for curve in result.roc_gaps if _few(result) else main or result.roc_gaps:
         size = -1.0 if math.isnan(curve.supremum) else abs(curve.supremum)
         pair = curve.first, curve.second
         largest[pair] = max(size, largest.get(pair, -1.0))
     return sorted(largest, key=lambda pair: -largest[pair])[:most]
 
 
+def _few(result: AuditResult) -> bool:
+    """Whether there is room for every pair of groups."""
+    return result.n_pairs <= MOST_PAIRS
+
+
 def shown_groups(result: AuditResult, most: int = MOST_GROUPS) -> list[int]:
-    """Positions of the groups that a picture shows: all, or those of the worst pairs."""
-    if len(result.groups) <= most:
-        return list(range(len(result.groups)))
-    pairs = worst_gap_pairs(result, len(result.roc_gaps))
-    groups = list(dict.fromkeys(group for pair in pairs for group in pair))
-    return sorted(result.groups.index(group) for group in groups[:most])
+    """Positions of the groups that a picture shows: the main ones, or all if they are few."""
+    names = result.compared_groups if _few(result) else result.main_groups
+    if len(names) > most:  # those in the pairs with the largest gaps, as far as there are any
+        pairs = worst_gap_pairs(result, len(result.roc_gaps))
+        named = dict.fromkeys(name for pair in pairs for name in pair if name in names)
+        names = (*named, *(name for name in names if name not in named))[:most]
+    return sorted(result.groups.index(name) for name in names)
+
+
+def tabled_groups(result: AuditResult, most: int = MOST_GROUPS) -> list[int]:
+    """Positions of the groups that have a column in a table: the largest that are compared."""
+    positions = [result.groups.index(name) for name in result.compared_groups]
+    positions.sort(key=lambda k: -result.sample.group_share[k])
+    return sorted(positions[:most])
 
 
 def shown_note(result: AuditResult, shown: list[int]) -> str:
-    """Says which groups are not in a picture; nothing if all are."""
-    n = len(result.groups)
-    if len(shown) == n:
+    """Says which groups are not shown; nothing if all are."""
+    if len(shown) == len(result.groups):
         return ""
-    return (
-        f"Of {n} groups, the {len(shown)} that are in the pairs with the largest ROC gaps are drawn"
-    )
+    share = result.sample.group_share[shown].sum()
+    names = tuple(result.groups[k] for k in shown)
+    told = f"{len(shown)}"
+    if names == result.main_groups:
+        told = f"the {len(shown)} main ones"
+    elif names == result.compared_groups:
+        told = f"the {len(shown)} that are compared"
+    return f"Of {len(result.groups)} groups, {told} are shown, with {share:.1%} of the people"
 
 
 def pairs_note(result: AuditResult, shown: int) -> str:
     """Says which pairs have no pictures; nothing if all have."""
-    n = len(result.groups)
-    pairs = n * (n - 1) // 2
-    if shown >= pairs:
+    if shown >= result.n_pairs:
         return ""
-    told = f"the {shown} pairs of groups" if shown > 1 else "the pair of groups"
-    return f"Of {pairs:,} pairs, {told} with the largest ROC gaps are drawn."
+    told, are = (f"the {shown} pairs", "are") if shown > 1 else ("the pair", "is")
+    main = {(c.first, c.second) for c in result.roc_gaps if result.is_headline(c)}
+    largest = " with the largest ROC gaps" if len(main) > shown else ""
+    return f"Of {result.n_pairs:,} pairs of groups, {told} of main groups{largest} {are} drawn."

@@ -57,7 +57,7 @@ def ruler_for(estimates: Iterable[Estimate], tolerance: float) -> Ruler:
 
 
 def gap_tables(result: AuditResult) -> list[dict[str, Any]]:
-    """One table for each heading, with a block for each kind of gap, the largest gaps first."""
+    """One table for each heading, with a block for each kind of gap, main groups first."""
     tables = []
     for heading, gaps in result.headings.items():
         ruler = ruler_for(map(_over_all, gaps), result.settings.tolerance)
@@ -68,15 +68,18 @@ def gap_tables(result: AuditResult) -> list[dict[str, Any]]:
             {
                 "name": kind,
                 "sentence": result.meanings.get(kind, ""),
-                "rows": [
-                    _row(result, gap, ruler) for gap in sorted(some, key=_smallness)[:MOST_GAPS]
-                ],
+                "rows": [_row(result, gap, ruler) for gap in _first(result, some)[:MOST_GAPS]],
                 "left_out": max(0, len(some) - MOST_GAPS),
             }
             for kind, some in kinds.items()
         ]
         tables.append({"heading": heading, "blocks": blocks, "ruler": ruler})
     return tables
+
+
+def _first(result: AuditResult, gaps: list[Estimate]) -> list[Estimate]:
+    """The gaps between main groups, then the others, each the largest first."""
+    return sorted(gaps, key=lambda gap: (not result.is_headline(gap), _smallness(gap)))
 
 
 def _smallness(gap: Estimate) -> float:

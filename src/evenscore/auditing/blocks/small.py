@@ -1,0 +1,108 @@
+"""The groups that are too small to be compared: who they are, and what is known of them."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self, final
+
+import numpy as np
+
+from evenscore.auditing.blocks.base import AuditInput, Block, BlockTable, register
+from evenscore.auditing.blocks.cuts import asked_cuts
+from evenscore.inference.aucs import auc_estimates
+from evenscore.inference.cuts import cut_table
+from evenscore.inference.estimate import Estimate, percent
+from evenscore.scores.arrays import ratio
+
+_NONE = "–"  # as the other tables have it
+
+
+@dataclass(frozen=True, eq=False)
+class SmallGroup:
+    """A group that is not compared: its people, and what is known of them, with intervals.
+
+    `share` is its share of everyone, `auc` the AUC within it, `selection_rate` (with `low` and
+    `high`) the share of it above the first cut looked at; NaN where nobody is there.
+    """
+
+    name: str
+    negatives: float
+    positives: float
+    share: float
+    auc: Estimate
+    selection_rate: float
+    low: float
+    high: float
+
+
+@register
+@final
+@dataclass(frozen=True, eq=False)
+class SmallGroups(Block):
+    """The groups with too few people in a class to be compared; `cut` is the first cut asked for.
+
+    They are people of the population all the same: pooled populations, the overall AUC and the cuts
+    are of everyone.
+    """
+
+    groups: tuple[SmallGroup, ...]
+    cut: float
+    confidence_level: float
+    least: int
+
+    name: ClassVar[str] = "small_groups"
+
+    @classmethod
+    def compute(cls, audit: AuditInput) -> Self:
+        """From the people of the small groups alone."""
+        level, choice = audit.settings.confidence_level, audit.groups
+        cuts, _ = asked_cuts(audit)
+        first = cuts[:1] if len(cuts) else np.array([np.inf])
+        groups: list[SmallGroup] = []
+        if choice.small:
+            scores = choice.only(audit.scores, choice.small)
+            _, aucs = auc_estimates(scores, confidence_level=level)
+            rate = cut_table(scores, first, confidence_level=level).selection_rate
+            total = audit.scores.cell_weights.sum()
+            shares = ratio(scores.cell_weights.sum(axis=0), total)
+            for k, name in enumerate(scores.names):
+                auc = replace(aucs[k][scores.n_groups + k], name="AUC", first=name)
+                negatives, positives = scores.cell_counts[:, k].tolist()
+                value, low, high = (float(p[0, k]) for p in (rate.value, rate.low, rate.high))
+                share = float(shares[k])
+                groups.append(SmallGroup(name, negatives, positives, share, auc, value, low, high))
+        return cls(tuple(groups), float(first[0]), level, choice.least or 0)
+
+    def table(self) -> BlockTable | None:
+        """One row per small group, if there are any."""
+        if not self.groups:
+            return None
+        level = percent(self.confidence_level)
+        columns = (
+            "group", "negatives", "positives", "share of sample", f"AUC within ({level})",
+            f"selected above {self.cut:.4g} ({level})",
+        )  # fmt: skip
+        rows = tuple(
+            (
+                group.name,
+                f"{group.negatives:,.0f}",
+                f"{group.positives:,.0f}",
+                f"{group.share:.1%}",
+                _told(group.auc.value, group.auc.low, group.auc.high, ".3f"),
+                _told(group.selection_rate, group.low, group.high, ".1%"),
+            )
+            for group in self.groups
+        )
+        note = "They are not compared, and there are no gaps with them"
+        if self.least:
+            note = f"With fewer than {self.least} people in a class, they are not compared"
+        note += "; they count in what is said of everyone."
+        return BlockTable("Groups too small to be compared", columns, rows, note)
+
+
+def _told(value: float, low: float, high: float, style: str) -> str:
+    """A number and its interval; a dash where there is none."""
+    if math.isnan(value):
+        return _NONE
+    if math.isnan(low) or math.isnan(high):
+        return f"{value:{style}} (no interval)"
+    return f"{value:{style}} ({low:{style}} to {high:{style}})"

@@ -1,0 +1,507 @@
+"""Many and tiny groups: who is compared, with whom, who comes first, and what is said of others."""
+
+import json
+from dataclasses import replace
+
+import jsonschema
+import numpy as np
+import pytest
+from audit_schema import audit_schema
+from conftest import draw
+from reference import Rows
+
+import evenscore as es
+from evenscore import GroupedScores
+from evenscore.auditing.groups import ALL_OTHERS, choose_groups
+from evenscore.auditing.numeric_groups import numeric_groups
+from evenscore.inference.decisions import adjust
+
+SIZES = {"a": 400, "tiny": 24, "b": 300, "c": 90, "none": 12}
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Two large groups, a smaller one, a tiny one and one without positives."""
+    rng = np.random.default_rng(5)
+    group = np.repeat(list(SIZES), list(SIZES.values()))
+    y = rng.integers(0, 2, len(group))
+    y[group == "none"] = 0
+    shift = np.select([group == "b", group == "c", group == "tiny"], [0.8, 0.3, 2.0], 0.0)
+    score = np.round(rng.normal(size=len(group)) + y + shift, 1)
+    return y, score, group
+
+
+@pytest.fixture(scope="module")
+def result(people):
+    y, score, group = people
+    return es.audit(y, score, sensitive_features=group)
+
+
+def pair(gap):
+    return gap.first, gap.second
+
+
+def by_key(result):
+    return {gap.key: gap for gap in result.gaps}
+
+
+# ---------------------------------------------------------------------- small groups
+
+
+def test_small_groups_are_not_compared_but_counted_listed_and_shown_apart(people, result):
+    y, score, group = people
+    assert result.groups == ("a", "b", "c", "none", "tiny")
+    assert result.compared_groups == ("a", "b", "c")
+    assert [small.name for small in result.small_groups] == ["none", "tiny"]
+    assert result.sample.n == len(y)
+    assert result.auc.value == pytest.approx(Rows(y, score.tolist(), group).auc((0,), (1,)))
+    everything = [*result.gaps, *result.roc_gaps, *result.permutation_tests]
+    everything += [at for c in result.certificate for at in c.thresholds]
+    assert {pair(part) for part in everything} == {("a", "b"), ("a", "c"), ("b", "c")}
+    [sentence] = [text for text in result.warnings if "not compared" in text]
+    negatives = int(np.sum(y[group == "tiny"] == 0))
+    assert sentence == (
+        "2 groups with fewer than 30 people in a class are not compared: none (12 negatives and 0 "
+        f"positives), tiny ({negatives} negatives and {24 - negatives} positives); they are shown "
+        "apart."
+    )
+    assert result.settings.min_group_size == 30
+    for cuts in (result.thresholds, result.explorer):
+        assert not {"tiny", "none"} & {*cuts.impact_ratio.lowest, *cuts.impact_ratio.highest}
+
+
+def test_what_is_known_of_a_small_group(people, result):
+    y, score, group = people
+    none, tiny = result.small_groups
+    own = group == "tiny"
+    alone = es.audit(y[own], score[own], sensitive_features=group[own])
+    assert tiny.auc.value == pytest.approx(alone.auc.value, abs=1e-12)
+    assert tiny.auc.low < tiny.auc.value < tiny.auc.high
+    assert (tiny.negatives, tiny.positives) == tuple(alone.sample.cell_counts[:, 0])
+    assert tiny.share == pytest.approx(24 / len(y))
+    cut = result.thresholds.thresholds[0]
+    assert tiny.selection_rate == pytest.approx(np.mean(score[own] > cut))
+    assert 0.0 <= tiny.low < tiny.selection_rate < tiny.high <= 1.0
+    assert np.isnan(none.auc.value)
+    assert none.auc.warnings
+
+
+def test_only_compared_pairs_are_corrected_for(people, result):
+    """The gaps are those of an audit of all pairs; the correction is over those compared."""
+    y, score, group = people
+    table = GroupedScores.from_arrays(y, score, sensitive_features=group)
+    kinds = {gap.kind for gap in result.gaps}
+    assert result.n_gaps == len(result.gaps) == 3 * len(kinds)
+    assert [gap.adjusted_p_value for gap in result.gaps] == pytest.approx(
+        adjust([gap.p_value for gap in result.gaps]).tolist()
+    )
+    for family in result._families:
+        full = {estimate.key: estimate for estimate in family.estimates(table)}
+        for gap in result.gaps:
+            if gap.key in full:
+                other = full[gap.key]
+                for name in ("value", "low", "high", "p_value"):
+                    assert getattr(gap, name) == pytest.approx(getattr(other, name), abs=1e-12)
+
+
+def test_the_default_never_leaves_fewer_than_two_groups(people):
+    y, score, group = people
+    few = np.isin(group, ["a", "tiny", "none"])
+    result = es.audit(y[few], score[few], sensitive_features=group[few])
+    assert result.compared_groups == ("a", "none", "tiny")
+    assert result.small_groups == ()
+    assert result.settings.min_group_size is None
+    assert any("make intervals unreliable" in text for text in result.warnings)
+    assert any("no positives of none" in text for text in result.warnings)
+    assert len({pair(gap) for gap in result.gaps}) == 3
+
+
+def test_a_group_without_people_is_never_compared():
+    y, score, group, _ = draw(1, n=40)
+    result = es.audit(y, score, sensitive_features=group, group_order=[1, 0, 2])
+    assert result.compared_groups == ("1", "0")
+    assert result.small_groups[0].name == "2"
+    assert (
+        "1 group with nobody in it is not compared: 2 (0 negatives and 0 positives)"
+        in (result.warnings[0])
+    )
+
+
+def test_a_number_of_one_s_own(people):
+    y, score, group = people
+    low = es.audit(y, score, sensitive_features=group, min_group_size=5)
+    assert low.compared_groups == ("a", "b", "c", "tiny")
+    assert any("worth fewer than 30" in text for text in low.warnings)
+    high = es.audit(y, score, sensitive_features=group, min_group_size=100)
+    assert high.compared_groups == ("a", "b")
+    assert high.n_gaps == 12
+    assert len(high.roc_gaps[0].rates) == 101  # as with two groups
+    with pytest.raises(ValueError, match=r"A minimum of 1,000 .* the largest are a \(\d+ neg"):
+        es.audit(y, score, sensitive_features=group, min_group_size=1000)
+    for bad in (0, -1, 2.5, "30", True):
+        with pytest.raises(ValueError, match="min_group_size must be a whole number of at least 1"):
+            es.audit(y, score, sensitive_features=group, min_group_size=bad)
+
+
+def test_weights_count_by_what_they_are_worth(people):
+    y, score, group = people
+    equal = es.audit(y, score, sensitive_features=group, sample_weight=np.full(len(y), 0.1))
+    assert equal.compared_groups == ("a", "b", "c")
+    weight = np.ones(len(y))
+    weight[np.flatnonzero(group == "c")[:2]] = 1000.0
+    result = es.audit(y, score, sensitive_features=group, sample_weight=weight)
+    assert result.compared_groups == ("a", "b")
+    [sentence] = [text for text in result.warnings if "not compared" in text]
+    assert "a class worth fewer than 30 people" in sentence
+    assert "worth" in sentence.split("c (")[1]
+
+
+# ---------------------------------------------------------------------- a reference group
+
+
+def test_every_group_against_one(people, result):
+    y, score, group = people
+    against = es.audit(y, score, sensitive_features=group, reference_group="b")
+    assert against.settings.reference_group == "b"
+    assert against.n_pairs == 2
+    assert {pair(gap) for gap in against.gaps} == {("b", "a"), ("b", "c")}
+    assert {pair(test) for test in against.permutation_tests} == {("b", "a"), ("b", "c")}
+    assert {pair(curve) for curve in against.roc_gaps} == {("b", "a"), ("b", "c")}
+    assert against.n_gaps == len(against.gaps) == 2 * result.n_gaps // 3
+    known = by_key(result)
+    for gap in against.gaps:
+        if gap.name == "reference_group":  # beside b here, beside a there
+            assert gap.reference == "b"
+            assert "with b as the reference group" in gap.words
+            continue
+        same, other = gap.key, gap.key._replace(first=gap.second, second=gap.first)
+        sign = 1.0 if same in known else -1.0
+        twin = known.get(same) or known[other]
+        assert gap.value == pytest.approx(sign * twin.value, abs=1e-12)
+        assert sorted([sign * gap.low, sign * gap.high]) == pytest.approx(
+            [twin.low, twin.high], abs=1e-12
+        )
+    assert any("Certificates are about all pairs" in text for text in against.omitted)
+
+
+@pytest.mark.parametrize("weights", [None, "real"])
+def test_all_others_are_recoded_columns(people, weights):
+    y, score, group = people
+    weight = None if weights is None else np.random.default_rng(0).gamma(9.0, size=len(y))
+    against = es.audit(
+        y, score, sensitive_features=group, sample_weight=weight, reference_group=es.ALL_OTHERS
+    )
+    assert against.n_pairs == 3
+    assert against.n_gaps == len(against.gaps) == 36
+    known = by_key(against)
+    for name in against.compared_groups:
+        recoded = np.where(group == name, name, ALL_OTHERS)
+        alone = es.audit(
+            y,
+            score,
+            sensitive_features=recoded,
+            sample_weight=weight,
+            group_order=[ALL_OTHERS, name],
+        )
+        assert len(alone.gaps) == 12
+        for gap in alone.gaps:
+            twin = known[gap.key]
+            for part in ("value", "low", "high", "p_value", "first_value", "second_value"):
+                assert getattr(twin, part) == pytest.approx(getattr(gap, part), abs=1e-12)
+            assert twin.words == gap.words
+    # One list, one correction; tests and curves of the same pairs.
+    assert [gap.adjusted_p_value for gap in against.gaps] == pytest.approx(
+        adjust([gap.p_value for gap in against.gaps]).tolist()
+    )
+    pairs = {(ALL_OTHERS, name) for name in against.compared_groups}
+    assert {pair(test) for test in against.permutation_tests} == pairs
+    assert {pair(curve) for curve in against.roc_gaps} == pairs
+    p_values = [test.p_value for test in against.permutation_tests]
+    assert [test.adjusted_p_value for test in against.permutation_tests] == pytest.approx(
+        adjust(p_values).tolist()
+    )
+
+
+def test_all_others_of_two_groups_are_the_other_one():
+    y, score, group, _ = draw(3, n=200)
+    plain = es.audit(y, score, sensitive_features=group)
+    others = es.audit(y, score, sensitive_features=group, reference_group=ALL_OTHERS)
+    assert others.to_json() == plain.to_json()
+
+
+def test_reference_groups_that_cannot_be(people):
+    y, score, group = people
+
+    def audit(reference, groups=group, **more):
+        return es.audit(y, score, sensitive_features=groups, reference_group=reference, **more)
+
+    with pytest.raises(ValueError, match=r"no group 'd' to be the reference; .* a, b, c, none"):
+        audit("d")
+    with pytest.raises(ValueError, match=r"The reference group tiny has .* and 30 in each class"):
+        audit("tiny")
+    with pytest.raises(ValueError, match=r"There is no group \{'a'\} to be the reference"):
+        audit({"a"})
+    assert audit("tiny", min_group_size=5).settings.reference_group == "tiny"
+    with pytest.raises(ValueError, match="no group 'b' to be the reference; the groups are a"):
+        audit("b", np.full(len(y), "a"))
+    assert audit("a", np.full(len(y), "a")).gaps == ()
+    named = np.where(group == "c", ALL_OTHERS, group)
+    with pytest.raises(ValueError, match="A group is called 'all others'"):
+        audit(ALL_OTHERS, named)
+    assert ALL_OTHERS in es.audit(y, score, sensitive_features=named).groups
+
+
+def test_references_by_label_or_by_name():
+    y, score, group, _ = draw(8, n=900, n_groups=3)
+    found = es.audit(y, score, sensitive_features=group, reference_group=1)
+    by_name = es.audit(y, score, sensitive_features=group, reference_group="1")
+    assert found.to_json() == by_name.to_json()
+    columns = {"g": group, "h": np.arange(len(y)) % 2}
+    crossed = es.audit(y, score, sensitive_features=columns, reference_group=(2, 0))
+    assert crossed.settings.reference_group == "2 × 0"
+    assert crossed.n_pairs == 5
+    table = GroupedScores.from_arrays(y, score, sensitive_features=columns)
+    again = es.audit_scores(table, reference_group="2 × 0")
+    assert again.to_json() == crossed.to_json()
+
+
+@pytest.mark.parametrize("reference", [None, "b", ALL_OTHERS])
+def test_rows_names_and_order_change_nothing_they_must_not(people, reference):
+    y, score, group = people
+    asked = dict(constraints=["bnsp", "inter_group", es.RocConstraint(rates=(0.25,))])
+    result = es.audit(y, score, sensitive_features=group, reference_group=reference, **asked)
+    order = np.random.default_rng(1).permutation(len(y))
+    shuffled = es.audit(
+        y[order], score[order], sensitive_features=group[order], reference_group=reference, **asked
+    )
+    for gap, twin in zip(result.gaps, shuffled.gaps, strict=True):
+        assert gap.key == twin.key
+        assert gap.verdict == twin.verdict
+        assert gap.value == pytest.approx(twin.value, abs=1e-12)
+    new = {"a": "<script>", "b": "b", "c": "None", "tiny": "日本 \u202e", "none": "{0} & 'x'"}
+    renamed = es.audit(
+        y,
+        score,
+        sensitive_features=np.array([new[name] for name in group], dtype=object),
+        group_order=[new[name] for name in ("none", "b", "tiny", "c", "a")],
+        reference_group=reference,
+        **asked,
+    )
+    assert set(renamed.main_groups) == {new[name] for name in result.main_groups}
+    assert {small.name for small in renamed.small_groups} == {"日本 �", "{0} & 'x'"}
+    known = by_key(renamed)
+    for gap in result.gaps:
+        first, second = new.get(gap.first, gap.first), new.get(gap.second, gap.second)
+        key = gap.key._replace(first=first, second=second)
+        sign = 1.0
+        if key not in known:
+            key, sign = key._replace(first=second, second=first), -1.0
+        assert known[key].value == pytest.approx(sign * gap.value, abs=1e-12)
+        assert known[key].verdict == gap.verdict
+
+
+# ---------------------------------------------------------------------- who comes first
+
+
+def test_main_groups_are_the_fewest_that_hold_four_fifths(people, result):
+    assert result.main_groups == ("a", "b")  # 700 of 826
+    scores = GroupedScores.from_arrays(
+        np.arange(1000) % 2, np.arange(1000), sensitive_features=np.arange(1000) // 2 % 5
+    )
+    choice = choose_groups(scores, scores.groups)
+    assert choice.main == (0, 1, 2, 3)  # exactly 80 %
+    two = choose_groups(scores.regrouped([0, 0, 0, 0, 1], ("x", "y")), ("x", "y"))
+    assert two.main == (0, 1)  # two at least, although one holds 80 %
+
+
+def test_findings_are_about_main_groups_first(people, result):
+    gaps = [finding.text for finding in result.findings if "The gap (" in finding.text]
+    assert gaps
+    assert all(", a and b)" in text for text in gaps)
+    told = " ".join(finding.text for finding in result.findings)
+    assert "tiny" not in told
+    assert "a and b hold 84.7% of the people" in told
+    assert "Within a main group, the AUC goes from" in told
+    even = es.audit(*people[:1], people[1] * 0 + np.arange(826) % 7, sensitive_features=people[2])
+    told = " ".join(finding.text for finding in even.findings)
+    assert "the largest seen between main groups is" in told
+
+
+def test_curves_of_main_groups_are_kept_first():
+    y, score, group, _ = draw(4, n=4000, n_groups=5, levels=None)
+    heavy = np.isin(group, [1, 3])
+    columns = (np.concatenate([part, *[part[heavy]] * 9]) for part in (y, score, group))
+    y, score, group = columns
+    result = es.audit(y, score, sensitive_features=group)
+    assert result.main_groups == ("1", "3")
+    assert len(result.roc_gaps) == 12
+    assert [curve.on for curve in result.roc_gaps if pair(curve) == ("1", "3")] == [
+        "negatives",
+        "positives",
+    ]
+    assert any("those of main groups first" in text for text in result.omitted)
+
+
+def test_compas_is_about_the_groups_that_hold_most_people(compas_folder, tmp_path):
+    import csv
+
+    with open(compas_folder / "compas" / "compas-scores-two-years.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    y, score, race, age = (
+        [row[name] for row in rows] for name in ("two_year_recid", "decile_score", "race", "age")
+    )
+    y, score = (np.array(column, dtype=float) for column in (y, score))
+    result = es.audit(y, score, sensitive_features=race)
+    assert result.main_groups == ("African-American", "Caucasian")
+    assert result.compared_groups == ("African-American", "Caucasian", "Hispanic", "Other")
+    assert [small.name for small in result.small_groups] == ["Asian", "Native American"]
+    gaps = [finding.text for finding in result.findings if "The gap (" in finding.text]
+    assert len(gaps) == 5
+    assert all("African-American and Caucasian" in text for text in gaps)
+    page = result.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Of 6 pairs of groups, the pair of main groups" in page
+    assert "Of 6 groups, the 2 main ones are shown, with 85.3% of the people" in page
+    assert "Groups too small to be compared" in page
+    ages = es.audit(y, score, sensitive_features=age, constraints="bnsp")
+    assert any("65 different numbers from 18 to 96" in text for text in ages.warnings)
+
+
+# ---------------------------------------------------------------------- kept, shown, compared
+
+
+def test_kept_and_shown(people, result, tmp_path):
+    y, score, group = people
+    validator = jsonschema.Draft202012Validator(audit_schema())
+    for reference in (None, "c", ALL_OTHERS):
+        one = es.audit(y, score, sensitive_features=group, reference_group=reference)
+        validator.validate(json.loads(one.to_json()))
+        read = es.AuditResult.from_dict(json.loads(one.to_json()))
+        assert read.to_json() == one.to_json()
+        assert read.small_groups[1].auc == one.small_groups[1].auc
+        page = one.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
+        assert page.count("Groups too small to be compared") >= 1
+        assert 'data-people="4"' not in page
+    older = result.to_dict()
+    older["blocks"].pop("small_groups")
+    older["blocks"]["cuts"].pop("headline")
+    for name in ("compared_groups", "main_groups"):
+        older["sample"].pop(name)
+    read = es.AuditResult.from_dict({**older, "schema_version": "2.0"})
+    assert read.small_groups == ()
+    assert read.main_groups == read.compared_groups == read.groups
+
+
+@pytest.mark.parametrize("reference", [None, "b", ALL_OTHERS])
+def test_comparisons_are_of_the_gaps_compared(people, reference):
+    y, score, group = people
+    asked = dict(sensitive_features=group, reference_group=reference)
+    asked["constraints"] = ["bnsp", "reference_group", es.RocConstraint(rates=(0.25,))]
+    one = es.audit(y, score, **asked)
+    two = es.audit(y, score + 0.3 * (group == "a"), **asked)
+    found = one.compare(two, n_resamples=20)
+    assert [gap.difference.key for gap in found.gaps] == [gap.key for gap in one.gaps]
+    assert found.auc.difference.value == pytest.approx(one.auc.value - two.auc.value)
+    for row in found.gaps:
+        expected = row.one.value - row.other.value
+        assert row.difference.value == pytest.approx(expected, abs=1e-12)
+    other = es.audit(y, score, **{**asked, "min_group_size": 100})
+    with pytest.raises(ValueError, match="different min_group_size or reference_group"):
+        one.compare(other)
+
+
+def test_a_family_of_one_s_own_needs_nothing_more(people):
+    """`estimates` by bootstrap, as of any family that knows no better."""
+    from test_extending import OnlyAudited
+
+    y, score, group = people
+    for reference, n in ((None, 3), ("c", 2), (ALL_OTHERS, 3)):
+        found = es.audit(
+            y, score, sensitive_features=group, constraints=OnlyAudited(), reference_group=reference
+        )
+        assert len(found.gaps) == n
+        for gap in found.gaps:
+            first, second = (
+                score[(group == name) if name != ALL_OTHERS else (group != gap.second)].mean()
+                for name in pair(gap)
+            )
+            assert gap.value == pytest.approx(first - second)
+            assert gap.low < gap.value < gap.high
+
+
+def test_regrouped_tables():
+    y, score, group, weight = draw(9, n=300, n_groups=4, levels=5, weights="real")
+    for weights in (None, weight):
+        table = GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weights)
+        recoded = np.array(["all others", "2"])[(group == 2).astype(int)]
+        naive = GroupedScores.from_arrays(
+            y,
+            score,
+            sensitive_features=recoded,
+            sample_weight=weights,
+            group_order=("all others", "2"),
+        )
+        seen = table.regrouped([0, 0, 1, 0], ("all others", "2"))
+        for name in ("score", "cell", "weight", "count", "weight_squared"):
+            np.testing.assert_allclose(getattr(seen, name), getattr(naive, name), rtol=1e-12)
+        kept = np.isin(group, [1, 3])
+        part = table.regrouped([-1, 1, -1, 0], (3, 1))
+        assert part.cell_counts.sum() == kept.sum()
+        assert part.cell_counts[1, 0] == np.sum((group == 3) & (y == 1))
+
+
+# ---------------------------------------------------------------------- numbers as groups
+
+
+def test_a_quantity_is_pointed_out_with_bands():
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 58, 5000)
+    y, score = np.arange(5000) % 2, rng.normal(size=5000)
+    for column in (age, age.astype(float), age.astype(str)):
+        result = es.audit(y, score, sensitive_features=column, constraints="bnsp")
+        assert any(
+            text.startswith("The groups are 40 different numbers from 18 to 57: ")
+            and "such as under 30, 30 to 39, 40 to 49, 50 and over." in text
+            for text in result.warnings
+        )
+    assert numeric_groups([str(k) for k in range(12)], np.ones(12)) is None
+    assert numeric_groups([f"group {k}" for k in range(20)], np.ones(20)) is None
+    assert numeric_groups([*map(str, range(20)), "nan"], np.ones(21)) is None
+    income = rng.integers(1, 200, 5000) * 250
+    with pytest.raises(ValueError, match=r"Otherwise compare bands, such as under 10,000, 10,000"):
+        es.audit(y, score, sensitive_features=income)
+    with pytest.raises(ValueError, match="Otherwise merge groups into larger ones"):
+        es.audit(y, score, sensitive_features=[f"p{k}" for k in range(5000)])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bands_cover_everybody_once_and_are_about_equal(seed):
+    rng = np.random.default_rng(seed)
+    scale = 10.0 ** rng.integers(-3, 6)
+    values = np.unique(np.round(rng.gamma(2.0, scale, 400), 4))
+    counts = rng.integers(1, 9, len(values)).astype(float)
+    found = numeric_groups([repr(float(v)) for v in values], counts)
+    edges = found._edges()
+    assert 1 <= len(edges) <= 3
+    assert edges == sorted(set(edges))
+    assert values[0] < edges[0]
+    assert edges[-1] <= values[-1]
+    shares = np.diff([0.0, *(counts[values < edge].sum() for edge in edges), counts.sum()])
+    assert len(edges) < 3 or shares.min() > 0.05 * counts.sum()
+    assert found.bands().startswith("under ")
+    assert found.bands().endswith(" and over")
+
+
+# ---------------------------------------------------------------------- the reference notion
+
+
+def test_the_reference_group_is_named_in_the_sentence():
+    y, score, group, _ = draw(6, n=300, shift=1.5)
+    names = np.array(["Female", "Male"])[group]
+    [gap] = es.audit(y, score, sensitive_features=names, constraints="reference_group").gaps
+    assert gap.words.startswith("with Female as the reference group, positives of ")
+    assert gap.reference == "Female"
+    unsure = replace(gap, low=-1.0, high=1.0)
+    told = es.AucConstraint.named("reference_group").say(unsure)
+    assert told.startswith("with Female as the reference group, a positive of ")
+    [other] = es.audit(y, score, sensitive_features=names, constraints="bnsp").gaps
+    assert "reference group" not in other.words
