@@ -1,7 +1,7 @@
 """Bootstrap on the aggregated table: a replicate redraws how often each row of it occurs.
 
 Draws are stratified by cell (class and group), or by observation, where the sizes of the cells
-vary as well.
+vary as well. With clusters whole clusters are drawn, once for all cells: one may have rows in several.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -111,7 +111,8 @@ def bootstrap(
     sampling : "observations" or "cells"
         "cells" draws within each class and group, whose total weights stay what they are;
         "observations" draws people, so that cell sizes vary. With weights, an observation keeps its
-        weight, as far as the table knows it (`Distribution.homogeneous`).
+        weight, as far as the table knows it (`Distribution.homogeneous`). With clusters both draw
+        whole clusters; with "cells" the total weights of the cells are kept.
     random_state : int or Generator, optional
         Seed of the draws.
 
@@ -133,31 +134,44 @@ def bootstrap(
     check_scores(scores)
     check_count(n_resamples, "n_resamples", 2)
     rng = np.random.default_rng(random_state)
-    cells = [cell.homogeneous() for cell in scores.cell_distributions]
+    clustered = any(cell.is_clustered for cell in scores.cell_distributions)
+    cells = [
+        cell if clustered else cell.homogeneous() for cell in scores.cell_distributions
+    ]
     columns = [
         np.concatenate([np.zeros(0), *parts])
         for parts in (
             (cell.values for cell in cells),
             (np.full(len(cell), c) for c, cell in enumerate(cells)),
-            (cell.weights / cell.row_counts for cell in cells),
+            (cell.row_counts / cell.weights for cell in cells),
+            (cell.row_squares / cell.weights for cell in cells),
         )
     ]
     order = np.lexsort((columns[1], columns[0]))
-    score, cell, each = (column[order] for column in columns)
+    score, cell, *each = (column[order] for column in columns)
     replicates = []
     for drawn in _redraw_cells(cells, n_resamples, sampling, rng):
         for weights in np.concatenate(drawn, axis=1)[:, order]:
             kept = np.flatnonzero(weights)
-            table = _replicate(scores, score[kept], cell[kept], weights[kept], each[kept])
+            by_weight = [column[kept] for column in each]
+            table = _replicate(scores, score[kept], cell[kept], weights[kept], *by_weight)
             replicates.append(np.atleast_1d(statistic(table)))
     values = np.atleast_1d(np.asarray(statistic(scores), dtype=np.float64))
     return BootstrapDistribution(values, np.array(replicates, dtype=np.float64))
 
 
 def _replicate(
-    scores: GroupedScores, score: Floats, cell: Floats, weight: Floats, each: Floats
+    scores: GroupedScores,
+    score: Floats,
+    cell: Floats,
+    weight: Floats,
+    counts: Floats,
+    squares: Floats,
 ) -> GroupedScores:
-    """The table of a replicate, whose rows are in order: rows of one (score, cell) add up."""
+    """The table of a replicate, whose rows are in order: rows of one (score, cell) add up.
+
+    `counts` and `squares` are the numbers of observations and the squared weights by weight.
+    """
     codes = cell.astype(scores.cell.dtype)
     starts = starts_of_runs(score, codes)
     return replace(
@@ -165,8 +179,8 @@ def _replicate(
         score=score[starts],
         cell=codes[starts],
         weight=np.add.reduceat(weight, starts),
-        count=np.add.reduceat(weight / each, starts),
-        weight_squared=np.add.reduceat(weight * each, starts),
+        count=np.add.reduceat(weight * counts, starts),
+        weight_squared=np.add.reduceat(weight * squares, starts),
         clusters=None,
     )
 
@@ -182,6 +196,45 @@ def redraw(sample: Distribution, size: int, rng: np.random.Generator) -> Floats:
     assert sample.counts is not None
     shares = sample.counts / sample.counts.sum()
     return rng.multinomial(n, shares, size=size) * (sample.weights / sample.counts)
+
+
+def breadth(sample: Distribution) -> int:
+    """How many numbers a replicate of a sample takes."""
+    return len(sample) if sample.clusters is None else max(len(sample), len(sample.clusters))
+
+
+def redraw_both(
+    one: Distribution, two: Distribution, size: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Replicate weights of two samples: with clusters these are drawn, for both if they share some.
+
+    A sample whose clusters the other has none of is drawn by itself: so many of its clusters.
+    """
+    if not (one.is_clustered or two.is_clustered):
+        return redraw(one, size, rng), redraw(two, size, rng)
+    assert one.clusters is not None and two.clusters is not None
+    if len(np.intersect1d(one.clusters.present, two.clusters.present, assume_unique=True)):
+        first, second = redraw_clusters([one, two], size, rng)
+        return first, second
+    [first], [second] = (redraw_clusters([sample], size, rng) for sample in (one, two))
+    return first, second
+
+
+def redraw_clusters(
+    samples: Sequence[Distribution], size: int, rng: np.random.Generator
+) -> list[Floats]:
+    """Weights of replicates of samples whose clusters are redrawn, all of them at once.
+
+    Of a sample that comes out without anybody the weights are zero.
+    """
+    clusters = [sample.clusters for sample in samples]
+    assert all(members is not None for members in clusters)
+    known = [members for members in clusters if members is not None]
+    n = max((members.n for members in known), default=0)
+    present = np.unique(np.concatenate([members.present for members in known]))
+    times = np.zeros((size, n))
+    times[:, present] = times_drawn(len(present), size, rng)
+    return [members.redrawn(times, len(s)) for members, s in zip(known, samples, strict=True)]
 
 
 def times_drawn(n: int, size: int, rng: np.random.Generator) -> Ints:
@@ -218,8 +271,13 @@ def _redraw_cells(
         np.concatenate([cell.row_counts for cell in cells]),
     )
     ends = np.cumsum(rows)[:-1]
-    for size in batch_sizes(n_resamples, _BATCH // max(1, sum(rows))):
-        if sampling == "cells":
+    for size in batch_sizes(n_resamples, _BATCH // max(1, sum(map(breadth, cells)))):
+        if any(cell.is_clustered for cell in cells):
+            drawn = redraw_clusters(cells, size, rng)
+            if sampling == "cells":
+                drawn = [_rescaled(w, cell.total) for w, cell in zip(drawn, cells, strict=True)]
+            yield drawn
+        elif sampling == "cells":
             yield [_rescaled(redraw(cell, size, rng), cell.total) for cell in cells]
         else:
             yield np.split(redraw(joint, size, rng), ends, axis=1)

@@ -1,7 +1,8 @@
 """What a cut does to each group, with intervals: rates, precision and the ratio of selection rates.
 
 The threshold is taken as given. A rate is a share, and its interval is Wilson's; with weights, an
-effective size takes the place of the number of people: see `share_size`.
+effective size takes the place of the number of people: see `share_size`. With clusters it is that
+of sums over clusters: see `cluster_sizes`.
 """
 
 from collections.abc import Mapping
@@ -10,12 +11,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evenscore.inference.cluster_sizes import (
+    SharesOfClusters,
+    bins_of_cuts,
+    correlation_by_cell,
+    correlation_by_group,
+    is_clustered,
+    shares_of_clusters,
+    sides_of_cuts,
+)
 from evenscore.inference.estimate import check_level, percent
 from evenscore.inference.intervals import normal_quantile, wilson
 from evenscore.inference.shares import share_size, sums_above, sums_by_cell, weight_by_class
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats
-from evenscore.scores.thresholds import rates_at
+from evenscore.scores.thresholds import GroupRates, rates_at
 
 Side = tuple[float, float, float]  # a share with the ends of its interval
 
@@ -57,7 +67,8 @@ class ImpactRatio:
     once. `notes` says in words what the ratio is, and whether it is below four fifths: "below" if
     its whole interval is, "not below" if the intervals of no pair of groups reach below, and
     otherwise that it cannot be told, with the pair that surely is below if there is another one.
-    Of selections that are bad for people it says nothing of four fifths.
+    Of selections that are bad for people it says nothing of four fifths. The two rates are taken to
+    be independent: where clusters have rows in both groups the interval is, mostly, too wide.
     """
 
     value: Floats
@@ -119,8 +130,10 @@ def cut_table(
     chosen = rates.selected.sum(axis=1)
     total = scores.cell_weights.sum()
 
-    def shares(value: Floats, inside: Floats, outside: Floats) -> Shares:
-        return Shares.of(value, share_size(inside, outside, z), z)
+    clusters = _clusters_behind(scores, rates) if is_clustered(scores) else {}
+
+    def shares(name: str, value: Floats, size: Floats) -> Shares:
+        return Shares.of(value, clusters[name].reduced(size, z) if clusters else size, z)
 
     people = above.sum(axis=2), below.sum(axis=2)
     # If only positives are selected, the group's other negatives tell what a negative weighs.
@@ -133,13 +146,38 @@ def cut_table(
         level,
         chosen,
         chosen.sum(axis=1) / total if total > 0 else np.full(len(chosen), np.nan),
-        shares(rates.selection_rate, *people),
-        shares(rates.fpr, above[:, :, 0], below[:, :, 0]),
-        shares(rates.fnr, below[:, :, 1], above[:, :, 1]),
-        Shares.of(rates.precision, chosen_size, z),
-        _impact_ratio(rates.selection_rate, people, scores.names, level, burden),
+        shares("selected", rates.selection_rate, share_size(*people, z)),
+        shares("fpr", rates.fpr, share_size(above[:, :, 0], below[:, :, 0], z)),
+        shares("fnr", rates.fnr, share_size(below[:, :, 1], above[:, :, 1], z)),
+        shares("precision", rates.precision, chosen_size),
+        _impact_ratio(
+            rates.selection_rate, people, scores.names, level, burden, clusters.get("selected")
+        ),
         BURDEN_REMARK if burden else FOUR_FIFTHS_REMARK,
     )
+
+
+def _clusters_behind(scores: GroupedScores, rates: GroupRates) -> dict[str, SharesOfClusters]:
+    """The clusters behind each rate, by its name."""
+
+    def sides(above: Floats, below: Floats) -> list[tuple[Floats, Floats]]:
+        return [
+            (above.sum(axis=1), below.sum(axis=1)),
+            (above[:, 0], below[:, 0]),
+            (below[:, 1], above[:, 1]),
+            (above[:, 1], above[:, 0]),
+        ]
+
+    by_cell, by_group = correlation_by_cell(scores), correlation_by_group(scores)
+    found = shares_of_clusters(
+        scores,
+        bins_of_cuts(scores, rates.thresholds),
+        len(rates.thresholds) + 1,
+        sides_of_cuts(rates.thresholds, sides),
+        [rates.selection_rate, rates.fpr, rates.fnr, rates.precision],
+        [by_group, *by_cell, by_group],
+    )
+    return dict(zip(("selected", "fpr", "fnr", "precision"), found, strict=True))
 
 
 def _impact_ratio(
@@ -148,10 +186,12 @@ def _impact_ratio(
     groups: tuple[str, ...],
     level: float,
     burden: bool,
+    clusters: SharesOfClusters | None,
 ) -> ImpactRatio:
     n, pairs = len(rates), max(1, len(groups) * (len(groups) - 1) // 2)
     z = normal_quantile(1.0 - (1.0 - level) / (2.0 * pairs))
-    shares = Shares.of(rates, share_size(*people, z), z)
+    size = share_size(*people, z)
+    shares = Shares.of(rates, size if clusters is None else clusters.reduced(size, z), z)
     values, low, high = (np.full(n, np.nan) for _ in range(3))
     told = _Told(groups, level, pairs, burden)
     lowest, highest, notes = [""] * n, [""] * n, []

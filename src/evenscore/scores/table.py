@@ -441,6 +441,27 @@ class GroupedScores:
         return ratio(self.cell_weights**2, self.cell_squares, 0.0)
 
     @cached_property
+    def independent_sizes(self) -> Floats:
+        """How many observations each cell is worth at the least, shape (2, K); 0 where empty.
+
+        With clusters their effective number, which intervals rest on: a cell of three clusters of
+        a hundred rows is worth three. Otherwise `effective_sizes`.
+        """
+        if self.clusters is None:
+            return self.effective_sizes
+        sizes = [cell.independent_size for cell in self.cell_distributions]
+        return np.array(sizes, dtype=np.float64).reshape(2, self.n_groups)
+
+    @cached_property
+    def clusters_by_group(self) -> Floats | None:
+        """How many clusters each group has rows of; None without clusters."""
+        if self.clusters is None:
+            return None
+        group = self.cell[self.clusters.row].astype(np.intp) % max(self.n_groups, 1)
+        found = np.unique(group * np.intp(self.clusters.n) + self.clusters.cluster)
+        return np.bincount(found // self.clusters.n, minlength=self.n_groups).astype(np.float64)
+
+    @cached_property
     def cell_squares(self) -> Floats:
         """Sum of the squared weights of each cell, shape (2, K)."""
         return self._by_cell(self.weight_squared)
