@@ -23,7 +23,7 @@ import argparse
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-from covering import bands, certificates, cuts, family, gaps, paired
+from covering import bands, certificates, clusters, cuts, family, gaps, paired
 
 PARTS = {
     "gaps": gaps,
@@ -32,6 +32,7 @@ PARTS = {
     "paired": paired,
     "family": family,
     "certificates": certificates,
+    "clusters": clusters,
 }
 
 
