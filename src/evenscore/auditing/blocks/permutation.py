@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Self, final
 
 from evenscore.auditing.blocks.base import AuditInput, Block, register
-from evenscore.inference.permutation import PermutationTest, permutation_tests
+from evenscore.inference.permutation import CROSSING, PermutationTest, permutation_tests
 from evenscore.scores.thinning import coarsened
 
 MAX_PAIRS = 10  # of groups: tests of more pairs take seconds
 MAX_WEIGHTED = 20_000  # people who are exchanged one by one, as weighted ones must be
+MAX_CLUSTERED = 200_000  # rows that are exchanged with their cluster
 
 
 @register
@@ -32,11 +33,20 @@ class Permutations(Block):
             reason = f"{scores.n_groups} groups make too many pairs"
             return cls((), (f"Permutation tests are left out: {reason}.",))
         people = scores.cell_counts.sum()
-        weighted = any(cell.is_weighted for cell in scores.cell_distributions)
+        clustered = any(cell.is_clustered for cell in scores.cell_distributions)
+        weighted = any(cell.is_weighted for cell in scores.cell_distributions) and not clustered
+        if clustered and people > MAX_CLUSTERED:
+            reason = f"with clusters they take at most {MAX_CLUSTERED:,} rows here"
+            return cls((), (f"Permutation tests are left out: {reason}.",))
         if weighted and people > MAX_WEIGHTED:
             reason = f"with weights they take at most {MAX_WEIGHTED:,} people here"
             return cls((), (f"Permutation tests are left out: {reason}.",))
         # Cut into classes, the level of the test stays exact; weighted people are exchanged one by
         # one.
         table = scores if weighted else coarsened(scores, 500 if people < 200_000 else 100)
-        return cls(tuple(permutation_tests(table, random_state=audit.settings.random_state)))
+        tests = tuple(permutation_tests(table, random_state=audit.settings.random_state))
+        crossing = [test for test in tests if test.reason == CROSSING]
+        if not crossing:
+            return cls(tests)
+        some = "" if len(crossing) == len(tests) else f" for {len(crossing)} of {len(tests)} pairs"
+        return cls(tests, (f"Permutation tests are left out{some}: {CROSSING}.",))
