@@ -15,6 +15,7 @@ class Settings:
     """What the audit was asked. `random_state` seeds the resampling of bands and tests.
 
     `words` are what people and outcomes are called, and whether being selected is good for them.
+    `trained_on` says whether the score was trained on these rows; None if nobody said.
     """
 
     rates: tuple[float, ...]
@@ -23,6 +24,7 @@ class Settings:
     random_state: int
     evenscore_version: str
     words: Words
+    trained_on: bool | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +53,9 @@ class FamilyRecord:
 class Sample:
     """Who was audited. Arrays by cell are (class, group): negatives, then positives.
 
-    `effective_sizes` is (Σw)²/Σw² of a cell. `tied_share` is the share of people whose score
-    somebody else has too.
+    `effective_sizes` is (Σw)²/Σw² of a cell; with clusters that of the weights of clusters, which
+    the cell is worth at the least. `tied_share` is the share of people whose score somebody else
+    has too. `clusters` is how many there are; None if all rows are taken to be independent.
     """
 
     n: int
@@ -70,6 +73,7 @@ class Sample:
     highest_score: float
     distinct_scores: int
     tied_share: float
+    clusters: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

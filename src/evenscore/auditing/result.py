@@ -48,7 +48,8 @@ class AuditResult(Showable):
     groups at the cuts asked for), `explorer` (at cuts all over the scores), `fair_cuts`,
     `calibration`, `distributions` and `permutation_tests` are read directly. With many groups only
     the worst pairs are kept, and `omitted` says what was left out. `findings` says the most
-    important in sentences, `warnings` what to keep in mind.
+    important in sentences, `warnings` what to keep in mind, and `assumptions` what is taken for
+    granted about the rows: which are independent, and whether the score was trained on them.
 
     Examples
     --------
@@ -71,6 +72,7 @@ class AuditResult(Showable):
     blocks: Mapping[str, Block]
     omitted: tuple[str, ...]
     warnings: tuple[str, ...]
+    assumptions: tuple[str, ...] = field(default=(), kw_only=True)
     _rows: Rows | None = field(default=None, kw_only=True)
     _families: tuple[GapFamily, ...] = field(default=(), kw_only=True)
 

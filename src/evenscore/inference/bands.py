@@ -28,7 +28,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenscore.inference.bootstrap import RandomState, RocReplicates, batch_sizes, breadth, redraw_both
+from evenscore.inference.bootstrap import (
+    RandomState,
+    RocReplicates,
+    batch_sizes,
+    breadth,
+    redraw_both,
+)
 from evenscore.inference.dkw import dkw_constant, dkw_size
 from evenscore.inference.estimate import SMALL_CELL, check_count, check_level, counted, percent
 from evenscore.inference.intervals import normal_quantile
@@ -212,8 +218,7 @@ def _calibrated(
     weighted = curve.reference.is_weighted or curve.target.is_weighted
     wanted = 1.0 - (1.0 - level) / (3.0 if tied else 1.0) / (2.0 if weighted else 1.0)
     one, two = (
-        s if s.is_clustered else s.homogeneous()
-        for s in _coarsened(curve.reference, curve.target)
+        s if s.is_clustered else s.homogeneous() for s in _coarsened(curve.reference, curve.target)
     )
     rng, split = np.random.default_rng(random_state), curve.ties_split
     centre = RocCurve(one, two, ties_split=split).evaluate(rates)

@@ -1,7 +1,8 @@
 """Bootstrap on the aggregated table: a replicate redraws how often each row of it occurs.
 
 Draws are stratified by cell (class and group), or by observation, where the sizes of the cells
-vary as well. With clusters whole clusters are drawn, once for all cells: one may have rows in several.
+vary as well. With clusters whole clusters are drawn, once for all cells: one may have rows in
+several.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -135,9 +136,7 @@ def bootstrap(
     check_count(n_resamples, "n_resamples", 2)
     rng = np.random.default_rng(random_state)
     clustered = any(cell.is_clustered for cell in scores.cell_distributions)
-    cells = [
-        cell if clustered else cell.homogeneous() for cell in scores.cell_distributions
-    ]
+    cells = [cell if clustered else cell.homogeneous() for cell in scores.cell_distributions]
     columns = [
         np.concatenate([np.zeros(0), *parts])
         for parts in (
@@ -212,7 +211,8 @@ def redraw_both(
     """
     if not (one.is_clustered or two.is_clustered):
         return redraw(one, size, rng), redraw(two, size, rng)
-    assert one.clusters is not None and two.clusters is not None
+    assert one.clusters is not None
+    assert two.clusters is not None
     if len(np.intersect1d(one.clusters.present, two.clusters.present, assume_unique=True)):
         first, second = redraw_clusters([one, two], size, rng)
         return first, second

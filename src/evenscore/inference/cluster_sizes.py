@@ -99,4 +99,5 @@ def correlation_by_group(scores: GroupedScores) -> Floats:
     )
     people = scores.effective_sizes.sum(axis=0)
     alike = np.maximum(labels.moments.correlation(people), 0.0)
-    return np.maximum(correlation_by_cell(scores).max(axis=0), np.where(people > 0, alike, 0.0))
+    alike = np.where(people > 0.0, alike, 0.0)
+    return np.asarray(np.maximum(correlation_by_cell(scores).max(axis=0), alike))

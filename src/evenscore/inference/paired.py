@@ -247,10 +247,10 @@ def paired_bootstrap(
     check_count(settings.n_resamples, "n_resamples", 2)
     rng = np.random.default_rng(settings.random_state)
     people = replace(pair, rows=replace(pair.rows, cluster=None))
-    drawn = _rows_drawn(pair, rng)
+    rows_drawn = _rows_drawn(pair, rng)
     draws = np.empty((settings.n_resamples, 2, len(keys)))
     for k in range(settings.n_resamples):
-        draws[k] = [statistic(table) for table in people.redrawn(next(drawn))]
+        draws[k] = [statistic(table) for table in people.redrawn(next(rows_drawn))]
     values = np.array([statistic(table) for table in pair.tables])
     method = "paired bootstrap, percentile"
     paired = []

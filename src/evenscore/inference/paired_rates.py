@@ -135,7 +135,7 @@ def _size(pair: PairedScores, own: Ints) -> float:
     weight = pair.weights[own]
     if pair.rows.cluster is not None:
         _, place = np.unique(pair.rows.cluster[own], return_inverse=True)
-        weight = np.bincount(place, weight)
+        weight = np.bincount(place, weight).astype(np.float64)
     return float(weight.sum() ** 2 / np.square(weight).sum())
 
 

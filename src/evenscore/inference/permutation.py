@@ -64,8 +64,8 @@ def permutation_tests(
     distinct scores is first cut into as many classes, which keeps the level exact.
 
     With clusters whole clusters are exchanged, and the level is exact if clusters are distributed
-    alike (their sizes too). Where a cluster has rows of both groups it cannot be exchanged: there is
-    no test, and `reason` says so.
+    alike (their sizes too). Where a cluster has rows of both groups it cannot be exchanged: there
+    is no test, and `reason` says so.
 
     >>> y, groups = [0] * 40 + [1] * 40, list("ab") * 40
     >>> scores = GroupedScores.from_arrays(y, range(80), sensitive_features=groups)
@@ -156,7 +156,8 @@ def _compare(
 
 
 def _share_clusters(one: Distribution, two: Distribution) -> bool:
-    assert one.clusters is not None and two.clusters is not None
+    assert one.clusters is not None
+    assert two.clusters is not None
     both = np.intersect1d(one.clusters.present, two.clusters.present, assume_unique=True)
     return len(both) > 0
 

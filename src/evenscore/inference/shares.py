@@ -216,7 +216,7 @@ def _size_of_clusters(
     bins = bins_of_cuts(scores, cut.thresholds)
     made = sides_of_cuts(cut.thresholds, sides)
     [found] = shares_of_clusters(scores, bins, 2, made, [value[None]], [icc])
-    return found.reduced(sizes[None], z)[0]
+    return np.asarray(found.reduced(sizes[None], z)[0])
 
 
 def _newcombe(share: Floats, size: Floats, z: Floats) -> tuple[Floats, Floats]:

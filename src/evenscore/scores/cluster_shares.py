@@ -71,7 +71,9 @@ class ClusterMoments:
         """V, the variance of each share; infinite of one cluster, which tells nothing of it."""
         square, total, clusters = self.sums[[0, 8, 9]]
         found = ratio(square, np.square(total), 0.0) * clusters
-        return np.divide(found, clusters - 1.0, out=np.full_like(found, np.inf), where=clusters > 1)
+        out: Floats = np.full_like(found, np.inf)
+        np.divide(found, clusters - 1.0, out=out, where=clusters > 1.0)
+        return out
 
     def per_cluster(self, independent: Floats) -> Floats:
         """How many of `independent` observations there are for each cluster of typical weight."""
@@ -132,7 +134,8 @@ class ClusterMoments:
 def worth_at(inverse: Floats, freedom: Floats, z: Floats | float) -> Floats:
     """The number of observations, smaller by (z/t)², t being Student's quantile for the normal z.
 
-    At least one; 0 where there is nobody at all. See `inference.intervals.student` for the quantile.
+    At least one; 0 where there is nobody at all. The quantile is that of
+    `inference.intervals.student`.
 
     >>> worth_at(np.array([0.01]), np.array([1e12]), 1.96)
     array([100.])

@@ -62,7 +62,8 @@ class Clusters:
     @cached_property
     def totals(self) -> Floats:
         """The weight of each cluster that is present."""
-        return np.bincount(self.cluster, self.weight, self.n)[self.present]
+        totals = np.bincount(self.cluster, self.weight, self.n)[self.present]
+        return np.asarray(totals, dtype=np.float64)
 
     @property
     def effective_number(self) -> float:
@@ -107,7 +108,7 @@ class Clusters:
             if values is not None:
                 weight = weight * values[self.row[kept]]
             sums = np.bincount(at, weight, n_places * size)
-            yield sums.reshape(n_places, size)
+            yield np.asarray(sums.reshape(n_places, size), dtype=np.float64)
 
     def redrawn(self, times: Floats, n_rows: int) -> Floats:
         """Weights of the rows of a table, every cluster counted so often: times is (…, n).

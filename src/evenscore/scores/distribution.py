@@ -174,8 +174,8 @@ class Distribution:
         size huge: each side counts two more of the typical weight Σw²/Σw of all, if that makes the
         size smaller.
 
-        With clusters V is the variance of sums over them, and the size is that for Wilson's interval
-        at z standard errors: see `cluster_shares`. It is found at some hundred cuts, and
+        With clusters V is the variance of sums over them, and the size is that for Wilson's
+        interval at z standard errors: see `cluster_shares`. It is found at some hundred cuts, and
         interpolated between them.
 
         >>> heavy = Distribution.from_sample([1, 2, 3, 4], weight=[1, 1, 2, 2])
@@ -185,8 +185,8 @@ class Distribution:
         share = check_rates(share, "share")
         if self.is_clustered:
             cuts, inverse, freedom, _ = self._worth
-            found = (np.interp(share, cuts, column) for column in (inverse, freedom))
-            return np.minimum(worth_at(*found, np.asarray(z)), self._size_of_rows(share))
+            inverse, freedom = (np.interp(share, cuts, column) for column in (inverse, freedom))
+            return np.minimum(worth_at(inverse, freedom, np.asarray(z)), self._size_of_rows(share))
         return self._size_of_rows(share)
 
     def _size_of_rows(self, share: Floats) -> Floats:
