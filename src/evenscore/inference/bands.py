@@ -34,6 +34,7 @@ from evenscore.inference.bootstrap import (
     batch_sizes,
     breadth,
     redraw_both,
+    share_clusters,
 )
 from evenscore.inference.dkw import dkw_constant, dkw_size
 from evenscore.inference.estimate import SMALL_CELL, check_count, check_level, counted, percent
@@ -217,9 +218,9 @@ def _calibrated(
     tied = curve.reference.is_tied
     weighted = curve.reference.is_weighted or curve.target.is_weighted
     wanted = 1.0 - (1.0 - level) / (3.0 if tied else 1.0) / (2.0 if weighted else 1.0)
-    one, two = (
-        s if s.is_clustered else s.homogeneous() for s in _coarsened(curve.reference, curve.target)
-    )
+    one, two = _coarsened(curve.reference, curve.target)
+    if not (share_clusters(one, two) or one.is_clustered or two.is_clustered):
+        one, two = one.homogeneous(), two.homogeneous()
     rng, split = np.random.default_rng(random_state), curve.ties_split
     centre = RocCurve(one, two, ties_split=split).evaluate(rates)
     replicates = []

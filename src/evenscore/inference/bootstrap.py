@@ -135,7 +135,7 @@ def bootstrap(
     check_scores(scores)
     check_count(n_resamples, "n_resamples", 2)
     rng = np.random.default_rng(random_state)
-    clustered = any(cell.is_clustered for cell in scores.cell_distributions)
+    clustered = scores.is_clustered
     cells = [cell if clustered else cell.homogeneous() for cell in scores.cell_distributions]
     columns = [
         np.concatenate([np.zeros(0), *parts])
@@ -149,7 +149,7 @@ def bootstrap(
     order = np.lexsort((columns[1], columns[0]))
     score, cell, *each = (column[order] for column in columns)
     replicates = []
-    for drawn in _redraw_cells(cells, n_resamples, sampling, rng):
+    for drawn in _redraw_cells(cells, n_resamples, sampling, rng, clustered=clustered):
         for weights in np.concatenate(drawn, axis=1)[:, order]:
             kept = np.flatnonzero(weights)
             by_weight = [column[kept] for column in each]
@@ -209,15 +209,21 @@ def redraw_both(
 
     A sample whose clusters the other has none of is drawn by itself: so many of its clusters.
     """
-    if not (one.is_clustered or two.is_clustered):
-        return redraw(one, size, rng), redraw(two, size, rng)
-    assert one.clusters is not None
-    assert two.clusters is not None
-    if len(np.intersect1d(one.clusters.present, two.clusters.present, assume_unique=True)):
+    if share_clusters(one, two):
         first, second = redraw_clusters([one, two], size, rng)
         return first, second
+    if not (one.is_clustered or two.is_clustered):
+        return redraw(one, size, rng), redraw(two, size, rng)
     [first], [second] = (redraw_clusters([sample], size, rng) for sample in (one, two))
     return first, second
+
+
+def share_clusters(one: Distribution, two: Distribution) -> bool:
+    """Whether some cluster has observations in both samples."""
+    if one.clusters is None or two.clusters is None:
+        return False
+    present = one.clusters.present, two.clusters.present
+    return len(np.intersect1d(*present, assume_unique=True)) > 0
 
 
 def redraw_clusters(
@@ -260,7 +266,12 @@ def _rescaled(weights: Floats, total: float) -> Floats:
 
 
 def _redraw_cells(
-    cells: list[Distribution], n_resamples: int, sampling: Sampling, rng: np.random.Generator
+    cells: list[Distribution],
+    n_resamples: int,
+    sampling: Sampling,
+    rng: np.random.Generator,
+    *,
+    clustered: bool,
 ) -> Iterator[list[Floats]]:
     """Replicate weights of every cell, a batch of replicates at a time."""
     check_sampling(sampling)
@@ -272,7 +283,7 @@ def _redraw_cells(
     )
     ends = np.cumsum(rows)[:-1]
     for size in batch_sizes(n_resamples, _BATCH // max(1, sum(map(breadth, cells)))):
-        if any(cell.is_clustered for cell in cells):
+        if clustered:
             drawn = redraw_clusters(cells, size, rng)
             if sampling == "cells":
                 drawn = [_rescaled(w, cell.total) for w, cell in zip(drawn, cells, strict=True)]

@@ -50,7 +50,7 @@ class _Cell:
         """Share of the weight up to each person, everybody counted as often as drawn, by draw."""
         sums = np.cumsum(self.weight * drawn[:, self.order], axis=1)
         # Nobody may be left of a cell whose clusters were not drawn: such a draw counts as none.
-        return np.asarray(ratio(sums, sums[:, -1:], 0.0))
+        return np.asarray(ratio(sums, sums[:, -1:], 1.0))
 
 
 def paired_roc_gaps(

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from evenscore.inference.bootstrap import RandomState, batch_sizes
+from evenscore.inference.bootstrap import RandomState, batch_sizes, share_clusters
 from evenscore.inference.decisions import adjust
 from evenscore.inference.estimate import check_count
 from evenscore.scores import CLASSES, ClassName, GroupedScores, OneOrBoth, check_scores, class_names
@@ -90,11 +90,11 @@ def permutation_tests(
             if min(len(one), len(two)) == 0:
                 empty = offset + (i if len(one) == 0 else j)
                 test = replace(test, reason=f"there are no {scores.cell_name(empty)}")
+            elif share_clusters(one, two):
+                test = replace(test, reason=CROSSING)
             elif not (one.is_clustered or two.is_clustered):
                 value, p_value = _test(one, two, statistic, n_permutations, rng)
                 test = replace(test, value=value, p_value=p_value)
-            elif _share_clusters(one, two):
-                test = replace(test, reason=CROSSING)
             else:
                 value, p_value = _test_clusters(one, two, statistic, n_permutations, rng)
                 test = replace(test, value=value, p_value=p_value)
@@ -153,13 +153,6 @@ def _compare(
         drawn = distance + tie * shift if statistic == "supremum" else shift
         at_least += int(np.sum(drawn >= reached - 1e-13))
     return value, (1 + at_least) / (1 + n_permutations)
-
-
-def _share_clusters(one: Distribution, two: Distribution) -> bool:
-    assert one.clusters is not None
-    assert two.clusters is not None
-    both = np.intersect1d(one.clusters.present, two.clusters.present, assume_unique=True)
-    return len(both) > 0
 
 
 def _test_clusters(

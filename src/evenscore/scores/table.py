@@ -453,6 +453,12 @@ class GroupedScores:
         return np.array(sizes, dtype=np.float64).reshape(2, self.n_groups)
 
     @cached_property
+    def is_clustered(self) -> bool:
+        """Whether two observations are of one cluster, whatever cells they are in."""
+        clusters = self.clusters
+        return clusters is not None and len(clusters.present) < self.cell_counts.sum()
+
+    @cached_property
     def clusters_by_group(self) -> Floats | None:
         """How many clusters each group has rows of; None without clusters."""
         if self.clusters is None:
