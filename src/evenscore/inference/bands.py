@@ -28,18 +28,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenscore.inference.bootstrap import (
-    RandomState,
-    RocReplicates,
-    batch_sizes,
-    breadth,
-    redraw_both,
-    share_clusters,
-)
+from evenscore.inference.bootstrap import RandomState, RocReplicates
 from evenscore.inference.dkw import dkw_constant, dkw_size
 from evenscore.inference.estimate import SMALL_CELL, check_count, check_level, counted, percent
 from evenscore.inference.intervals import normal_quantile
 from evenscore.inference.pointwise import pointwise_band
+from evenscore.inference.redrawing import batch_sizes, breadth, redraw_both, share_clusters
 from evenscore.scores import ClassName, GroupedScores
 from evenscore.scores.arrays import Bools, Floats, starts_of_runs
 from evenscore.scores.aucs import inter_group_curve

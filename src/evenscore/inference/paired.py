@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from evenscore.inference.aucs import small_cells
-from evenscore.inference.bootstrap import percentile_estimate, times_drawn
+from evenscore.inference.bootstrap import percentile_estimate
 from evenscore.inference.estimate import (
     Estimate,
     EstimateSettings,
@@ -33,6 +33,7 @@ from evenscore.inference.influence import (
     unbiased,
 )
 from evenscore.inference.intervals import t_quantile, t_test
+from evenscore.inference.redrawing import times_drawn
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats, Ints
 from evenscore.scores.reading import Rows

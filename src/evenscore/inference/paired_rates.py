@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from evenscore.inference.bootstrap import percentile_estimate, times_drawn
+from evenscore.inference.bootstrap import percentile_estimate
 from evenscore.inference.estimate import (
     SMALL_CELL,
     Estimate,
@@ -23,6 +23,7 @@ from evenscore.inference.estimate import (
 )
 from evenscore.inference.intervals import normal_quantile, t_test
 from evenscore.inference.paired import Paired, PairedScores
+from evenscore.inference.redrawing import times_drawn
 from evenscore.scores import CLASSES, ClassName
 from evenscore.scores.arrays import Floats, Ints, ratio
 from evenscore.scores.distribution import RATE_TOLERANCE

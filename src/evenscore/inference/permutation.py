@@ -6,9 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from evenscore.inference.bootstrap import RandomState, batch_sizes, share_clusters
+from evenscore.inference.bootstrap import RandomState
 from evenscore.inference.decisions import adjust
 from evenscore.inference.estimate import check_count
+from evenscore.inference.redrawing import batch_sizes, share_clusters
 from evenscore.scores import CLASSES, ClassName, GroupedScores, OneOrBoth, check_scores, class_names
 from evenscore.scores.arrays import Floats, Ints
 from evenscore.scores.distribution import Distribution

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenscore.scores.arrays import Floats, ratio
+from evenscore.scores.arrays import Floats, Ints, ratio
+from evenscore.scores.clusters import Clusters
 
 USUAL_Z = 1.96
 """The normal quantile for which sizes allow, where none is given."""
@@ -158,3 +159,29 @@ def shares_of_cuts(n: float, steps: int = 64) -> Floats:
     n = max(n, 2.0 * steps)
     ends = np.geomspace(1.0 / n, 1.0 / steps, max(3, int(1.5 * np.log2(n / steps))))
     return np.unique(np.concatenate([even, ends, 1.0 - ends]).round(12))
+
+
+def worth_of_cuts(
+    clusters: Clusters, place: Ints, share: Floats, effective: float, independent: Floats
+) -> tuple[Floats, Floats, Floats, float]:
+    """What the shares above increasing cuts of a sample are worth: see `ClusterMoments.worth`.
+
+    `place` says below how many of the cuts, from the highest, each row lies; `share` are the shares
+    above them. `effective` and `independent` are the sizes of all and behind each share if all
+    observations were independent. Gives the shares, one over their sizes, their degrees of freedom
+    and the correlation within clusters.
+    """
+    if not len(share):  # all are equal: one cluster may be all there is above a cut
+        half = np.array([0.5])
+        return half, half * 2.0 / clusters.effective_number, half * 4e9, 1.0
+    moments = ClusterMoments.empty(share)
+    for sums in clusters.sums_by_place(place, len(share) + 1):
+        above = np.cumsum(sums, axis=0)
+        moments.collect(above[:-1], above[-1] - above[:-1])
+    # The correlation of all cuts together: of V and of p(1 − p) the integrals over p.
+    each = float(moments.per_cluster(np.asarray(effective))[0])
+    p = np.concatenate([[0.0], share, [1.0]])
+    variance = np.concatenate([[0.0], moments.variance, [0.0]])
+    effect = np.trapezoid(variance, p) / np.trapezoid(p * (1.0 - p), p) * effective
+    icc = float(np.clip((effect - 1.0) / max(each - 1.0, 1e-9), 0.0, 1.0))
+    return share, *moments.worth(independent, icc), icc

@@ -8,12 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenscore.scores.arrays import Floats, starts_of_runs
-from evenscore.scores.cluster_shares import (
-    USUAL_Z,
-    ClusterMoments,
-    shares_of_cuts,
-    worth_at,
-)
+from evenscore.scores.cluster_shares import USUAL_Z, shares_of_cuts, worth_at, worth_of_cuts
 from evenscore.scores.clusters import Clusters
 from evenscore.scores.sources import check_lengths, to_numbers
 
@@ -212,21 +207,9 @@ class Distribution:
         share = self.survival(values)
         some = (share > 0.0) & (share < 1.0)
         values, share = values[some][::-1], share[some][::-1]
-        if not len(values):  # all are equal: one cluster may be all there is above a cut
-            none = np.array([0.5])
-            return none, none * 0.0 + 1.0 / self.independent_size, none * 2e9, 1.0
-        moments = ClusterMoments.empty(share)
         place = len(values) - np.searchsorted(values[::-1], self.values, side="left")
-        for sums in self.clusters.sums_by_place(place, len(values) + 1):
-            above = np.cumsum(sums, axis=0)
-            moments.collect(above[:-1], above[-1] - above[:-1])
-        # The correlation of all cuts together: of V and of p(1 − p) the integrals over p.
-        each = float(moments.per_cluster(np.asarray(self.effective_size))[0])
-        p = np.concatenate([[0.0], share, [1.0]])
-        variance = np.concatenate([[0.0], moments.variance, [0.0]])
-        effect = np.trapezoid(variance, p) / np.trapezoid(p * (1.0 - p), p) * self.effective_size
-        icc = float(np.clip((effect - 1.0) / max(each - 1.0, 1e-9), 0.0, 1.0))
-        return share, *moments.worth(self._size_of_rows(share), icc), icc
+        sizes = self.effective_size, self._size_of_rows(share)
+        return worth_of_cuts(self.clusters, place, share, *sizes)
 
     @property
     def correlation(self) -> float:
