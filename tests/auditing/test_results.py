@@ -91,7 +91,7 @@ def test_no_number_is_rounded(result):
     curve = blocks["curves"]["roc_gaps"][0]
     assert curve["simultaneous_high"] == result.roc_gaps[0].simultaneous_high.tolist()
     assert blocks["cuts"]["thresholds"]["fpr"]["value"] == result.thresholds.fpr.value.tolist()
-    assert data["schema_version"] == "2.0"
+    assert data["schema_version"] == "2.1"
     assert data["settings"]["evenscore_version"] == es.__version__
 
 
