@@ -152,8 +152,8 @@ def shares_of_cuts(n: float, steps: int = 64) -> Floats:
     """Shares at which the noise of a sample is looked at: even ones, and ever smaller at the ends.
 
     >>> shares_of_cuts(100, 4).round(2)
-    array([0.01, 0.02, 0.03, 0.05, 0.08, 0.14, 0.25, 0.5 , 0.75, 0.86, 0.92,
-           0.95, 0.97, 0.98, 0.99])
+    array([0.01, 0.02, 0.04, 0.07, 0.13, 0.25, 0.5 , 0.75, 0.87, 0.93, 0.96,
+           0.98, 0.99])
     """
     even = np.arange(1, steps) / steps
     n = max(n, 2.0 * steps)
