@@ -1,13 +1,16 @@
 """Metrics in scikit-learn's style: columns in, one number (or one result object) out.
 
-Each metric takes `(y_true, y_score, *, sensitive_features, pos_label, sample_weight, group_order)`
-and so works with `sklearn.metrics.make_scorer`, metadata routing and fairlearn's `MetricFrame`:
+Each metric takes `(y_true, y_score, *, sensitive_features, pos_label, sample_weight, cluster,
+group_order)` and so works with `sklearn.metrics.make_scorer`, metadata routing and fairlearn's
+`MetricFrame`:
 
 - `y_true`: two labels; `pos_label` may be left out for 0/1, −1/1 and False/True.
 - `sensitive_features`: one column, or several whose intersections are the groups.
 - gaps are sizes, of the worst pair of groups: what a scorer with `greater_is_better=False` needs.
   With `signed=True` and an explicit `group_order`, the signed gap: an AUC gap is the first group's
   AUC minus the second's; a ROC gap is positive where the second group scores higher.
+- `cluster`: who or what a row is about, where there are several rows per person, household or
+  branch. Intervals are wider then; values are the same.
 - an empty cell or bad input raises one sentence that says what is wrong and where.
 """
 
@@ -58,6 +61,7 @@ class _Metric(Protocol[Value_co]):
         sensitive_features: Any,
         pos_label: Any = None,
         sample_weight: Any = None,
+        cluster: Any = None,
         group_order: Groups = None,
         **options: Any,
     ) -> Value_co: ...
@@ -81,7 +85,8 @@ def _of_columns(measure: Callable[..., Value_co]) -> _Metric[Value_co]:
     ) -> Value_co:
         if options.get("signed") and group_order is None:
             raise ValueError("A signed gap needs an order of the groups: give group_order.")
-        more = {name: options.pop(name, None) for name in ("pos_label", "sample_weight")}
+        columns = ("pos_label", "sample_weight", "cluster")
+        more = {name: options.pop(name, None) for name in columns}
         scores = GroupedScores.from_arrays(
             y_true, y_score, sensitive_features=sensitive_features, group_order=group_order, **more
         )
@@ -192,6 +197,7 @@ def paired_differences(
     random_state: int = 0,
     pos_label: Any = None,
     sample_weight: Any = None,
+    cluster: Any = None,
     group_order: Groups = None,
 ) -> list[Estimate]:
     """Overall AUC, then every gap of the constraints: `y_score`'s value minus `other_score`'s.
@@ -212,6 +218,7 @@ def paired_differences(
         y_score=y_score,
         pos_label=pos_label,
         sample_weight=sample_weight,
+        cluster=cluster,
         group_order=group_order,
     ).named()
     other = to_numbers(other_score, "other_score")

@@ -67,3 +67,16 @@ def test_a_table_with_clusters_is_neither_merged_nor_saved(tmp_path):
         table.merge(table)
     with pytest.raises(ValueError, match="cannot be saved"):
         table.save(tmp_path / "t.json")
+
+
+@pytest.mark.parametrize("levels", [None, 5])
+def test_regrouped_tables_keep_who_belongs_together(levels):
+    table, score, y, group, weight, cluster = clustered(np.random.default_rng(2), levels=levels)
+    for positions, groups in (([0, 1, 1], ("a", "others")), ([1, -1, 0], ("c", "a"))):
+        new = table.regrouped(positions, groups)
+        kept = np.array(positions)[group] >= 0
+        for c in range(4):
+            own = kept & (np.array(positions)[group] + 2 * y == c)
+            expected = np.bincount(cluster[own], weight[own] * np.sin(score[own]), 40)
+            cell = new.cell_distributions[c]
+            np.testing.assert_allclose(cell.clusters.sums(np.sin(cell.values)), expected)

@@ -14,7 +14,7 @@ from evenscore.auditing.groups import choose_groups
 from evenscore.auditing.numeric_groups import NumericGroups, numeric_groups
 from evenscore.auditing.parts import Settings
 from evenscore.auditing.result import AuditResult
-from evenscore.auditing.sample import sample_of, warnings_about
+from evenscore.auditing.sample import assumptions_of, sample_of, warnings_about
 from evenscore.gaps import ConstraintLike, GapFamily, RocConstraint
 from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.inference.estimate import check_between, check_count, check_level
@@ -35,6 +35,7 @@ def audit(
     sensitive_features: Any,
     pos_label: Any = None,
     sample_weight: Any = None,
+    cluster: Any = None,
     group_order: Sequence[Hashable] | None = None,
     reference_group: Any = None,
     min_group_size: int | None = None,
@@ -46,6 +47,7 @@ def audit(
     confidence_level: float = 0.95,
     random_state: int = 0,
     title: str | None = None,
+    trained_on: bool | None = None,
 ) -> AuditResult:
     """Audit a score: how well it ranks people, and whether it does so evenly across groups.
 
@@ -61,6 +63,10 @@ def audit(
         May be left out for labels 0/1, −1/1 and False/True.
     sample_weight : column, optional
         Weights of at least 0.
+    cluster : column, or several, optional
+        Who or what a row is about, where there are several rows per person, household or branch:
+        rows of one cluster are not taken to be independent, and intervals are as wide as that
+        makes them. Of several columns, their combinations.
     group_order : list of groups, optional
         By default groups are sorted.
     reference_group : group, optional
@@ -88,6 +94,8 @@ def audit(
         Seed of bands and tests that resample.
     title : str, optional
         Of the report.
+    trained_on : bool, optional
+        Whether the score was trained on these rows: the result says what that means for it.
 
     Returns
     -------
@@ -106,7 +114,15 @@ def audit(
     ('intra_group, female and male', 'unclear')
     """
     request = _Request.of(
-        constraints, rates, thresholds, words, tolerance, confidence_level, random_state, title
+        constraints,
+        rates,
+        thresholds,
+        words,
+        tolerance,
+        confidence_level,
+        random_state,
+        title,
+        trained_on,
     ).comparing(reference_group, min_group_size)
     rows = read_rows(
         y_true,
@@ -114,6 +130,7 @@ def audit(
         y_score=y_score,
         pos_label=pos_label,
         sample_weight=sample_weight,
+        cluster=cluster,
         group_order=group_order,
     )
     _check_groups(rows.groups, rows.codes)
@@ -138,6 +155,8 @@ def audit_scores(
     confidence_level: float = 0.95,
     random_state: int = 0,
     title: str | None = None,
+    trained_on: bool | None = None,
+    cluster: Any = None,
     pos_label: Any = None,
     zero_weights: int = 0,
     notes: Sequence[str] = (),
@@ -153,6 +172,11 @@ def audit_scores(
     reference_group, min_group_size, constraints, rates, thresholds, words, tolerance, \
 confidence_level, random_state, title
         Those of `audit`.
+    trained_on : bool, optional
+        That of `audit`.
+    cluster
+        Refused: a table counts rows and does not say which belong together. One that does was made
+        by `GroupedScores.from_arrays(…, cluster=…)`.
     pos_label : label, optional
         Only names the positive class.
     zero_weights : int
@@ -173,8 +197,21 @@ confidence_level, random_state, title
     >>> audit_scores(scores, constraints="bnsp").gaps[0].value
     0.0
     """
+    if cluster is not None:
+        raise ValueError(
+            "Clusters need rows: a table of counts does not say which rows belong together, so "
+            "pass the rows to audit(…, cluster=…) or to GroupedScores.from_arrays(…, cluster=…)."
+        )
     request = _Request.of(
-        constraints, rates, thresholds, words, tolerance, confidence_level, random_state, title
+        constraints,
+        rates,
+        thresholds,
+        words,
+        tolerance,
+        confidence_level,
+        random_state,
+        title,
+        trained_on,
     ).comparing(reference_group, min_group_size)
     check_scores(scores)
     _check_groups(scores.groups, scores.cell % max(scores.n_groups, 1))
@@ -210,6 +247,7 @@ class _Request:
         confidence_level: float,
         random_state: int,
         title: str | None,
+        trained_on: bool | None,
     ) -> "_Request":
         from evenscore import __version__
 
@@ -220,7 +258,10 @@ class _Request:
             check_count(random_state, "random_state", 0),
             __version__,
             DEFAULT_WORDS if words is None else words,
+            trained_on=None if trained_on is None else bool(trained_on),
         )
+        if trained_on is not None and not isinstance(trained_on, bool | np.bool_):
+            raise ValueError(f"trained_on must be True, False or None, not {trained_on!r}.")
         if title is not None and not isinstance(title, str):
             raise ValueError(f"title must be text, not {title!r}.")
         if not isinstance(settings.words, Words):
@@ -280,6 +321,7 @@ def _audit(
             *groups.warnings(scores),
             *warnings_about(scores, sample, zero_weights, ranking.auc),
         ),
+        assumptions=assumptions_of(sample, settings.trained_on),
         _families=tuple(request.families),
         _groups=groups,
     )

@@ -18,6 +18,7 @@ class Settings:
     `min_group_size` is how many observations each class of a compared group is worth at least, if
     groups were left out for that; `reference_group` whom the groups are compared with, if not with
     each other.
+    `trained_on` says whether the score was trained on these rows; None if nobody said.
     """
 
     rates: tuple[float, ...]
@@ -28,6 +29,7 @@ class Settings:
     words: Words
     min_group_size: int | None = None
     reference_group: str | None = None
+    trained_on: bool | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +58,11 @@ class FamilyRecord:
 class Sample:
     """Who was audited. Arrays by cell are (class, group): negatives, then positives.
 
-    `effective_sizes` is (Σw)²/Σw² of a cell. `tied_share` is the share of people whose score
-    somebody else has too. `compared_groups` are those large enough to be compared, `main_groups`
-    the largest of them, which hold most people; files of version 2.0 lack both.
+    `effective_sizes` is (Σw)²/Σw² of a cell; with clusters that of the weights of clusters, which
+    the cell is worth at the least. `tied_share` is the share of people whose score somebody else
+    has too. `compared_groups` are those large enough to be compared, `main_groups` the largest of
+    them, which hold most people; files of version 2.0 lack both. `clusters` is how many there are;
+    None if all rows are taken to be independent.
     """
 
     n: int
@@ -78,6 +82,7 @@ class Sample:
     tied_share: float
     compared_groups: tuple[str, ...] = ()
     main_groups: tuple[str, ...] = ()
+    clusters: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

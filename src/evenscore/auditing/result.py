@@ -52,7 +52,9 @@ class AuditResult(Showable):
     `calibration`, `distributions` and `permutation_tests` are read directly. Of `groups`, only the
     `compared_groups` have gaps, `small_groups` are shown apart, and the `main_groups` hold most
     people. With many groups only the worst pairs are kept, and `omitted` says what was left out.
-    `findings` says the most important in sentences, `warnings` what to keep in mind.
+    `findings` says the most important in sentences, `warnings` what to keep in mind, and
+    `assumptions` what is taken for granted about the rows: which are independent, and whether the
+    score was trained on them.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class AuditResult(Showable):
     blocks: Mapping[str, Block]
     omitted: tuple[str, ...]
     warnings: tuple[str, ...]
+    assumptions: tuple[str, ...] = field(default=(), kw_only=True)
     _rows: Rows | None = field(default=None, kw_only=True)
     _families: tuple[GapFamily, ...] = field(default=(), kw_only=True)
     _groups: GroupChoice | None = field(default=None, kw_only=True)

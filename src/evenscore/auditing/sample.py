@@ -8,6 +8,9 @@ from evenscore.inference.estimate import SMALL_CELL, Estimate
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import starts_of_runs
 
+FEW = 30
+"""A group of fewer clusters carries a warning: the variance between them is hardly known."""
+
 
 def sample_of(scores: GroupedScores, pos_label: str) -> Sample:
     """Counts, weights and shares by cell; an empty sample or a class without anybody is refused."""
@@ -22,11 +25,12 @@ def sample_of(scores: GroupedScores, pos_label: str) -> Sample:
         n=round(n),
         total_weight=float(scores.cell_weights.sum()),
         weighted=not np.allclose(scores.effective_sizes, counts, rtol=1e-9),
+        clusters=None if scores.clusters is None else len(scores.clusters.present),
         groups=tuple(str(group) for group in scores.groups),
         pos_label=pos_label,
         cell_counts=counts,
         cell_weights=scores.cell_weights,
-        effective_sizes=scores.effective_sizes,
+        effective_sizes=scores.independent_sizes,
         prevalence=scores.prevalence,
         prevalence_by_group=scores.prevalence_by_group,
         group_share=scores.group_share,
@@ -35,6 +39,30 @@ def sample_of(scores: GroupedScores, pos_label: str) -> Sample:
         distinct_scores=len(starts),
         tied_share=float(shared[shared > 1.0].sum() / n),
     )
+
+
+_SEEN = "the score looks better on them, and often fairer, than it will on people it has not seen"
+_TRAINED = {
+    True: f"These rows were used for training: {_SEEN}.",
+    False: "These rows were not used for training.",
+    None: f"Nobody said whether these rows were used for training; if they were, {_SEEN}.",
+}
+
+
+def assumptions_of(sample: Sample, trained_on: bool | None) -> tuple[str, ...]:
+    """What the numbers take for granted about the rows, in whole sentences."""
+    if sample.clusters is None:
+        rows = (
+            "Rows are taken to be independent; with several rows per person, household or branch "
+            "pass cluster=, or intervals are too narrow."
+        )
+    else:
+        rows = (
+            f"The {sample.n:,} rows belong to {sample.clusters:,} "
+            f"{'cluster' if sample.clusters == 1 else 'clusters'}, which are taken to be "
+            "independent."
+        )
+    return rows, _TRAINED[trained_on]
 
 
 def warnings_about(
@@ -60,6 +88,15 @@ def warnings_about(
     empty = [scores.cell_name(cell) for cell in cells]
     if empty:
         warnings.append(f"There are no {' and no '.join(empty[:6])}: what needs them is undefined.")
+    by_group = scores.clusters_by_group
+    few = np.zeros(0) if by_group is None else np.flatnonzero((by_group > 0) & (by_group < FEW))
+    if by_group is not None and len(few):
+        listed = ", ".join(f"{sample.groups[k]} ({by_group[k]:.0f})" for k in few[:6])
+        more = f" and {len(few) - 6} more" if len(few) > 6 else ""
+        warnings.append(
+            f"Groups of fewer than {FEW} clusters make intervals unreliable, however many rows "
+            f"they have: {listed}{more}."
+        )
     sizes = np.where(compared, sample.effective_sizes, 0.0).reshape(-1)
     small = [
         f"{scores.cell_name(int(cell))} ({sizes[cell]:.0f})"
@@ -67,8 +104,9 @@ def warnings_about(
     ]
     if small:
         more = f" and {len(small) - 6} more" if len(small) > 6 else ""
+        unit = "observations" if sample.clusters is None else "clusters"
         warnings.append(
-            f"Cells worth fewer than {SMALL_CELL} observations make intervals unreliable: "
+            f"Cells worth fewer than {SMALL_CELL} {unit} make intervals unreliable: "
             f"{', '.join(small[:6])}{more}."
         )
     numbers = numeric_groups(sample.groups, sample.cell_counts.sum(axis=0))

@@ -34,8 +34,11 @@ FIELDS: dict[str, Any] = {
     "families": tuple[FamilyRecord, ...],
     "omitted": tuple[str, ...],
     "warnings": tuple[str, ...],
+    "assumptions": tuple[str, ...],
 }
 """What every audit holds beside its blocks."""
+
+_ADDED: dict[str, Any] = {"assumptions": ()}  # since 2.0, and what older files are taken to say
 
 
 def audit_to_dict(result: "AuditResult") -> dict[str, Any]:
@@ -61,6 +64,7 @@ def audit_from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
             f"The audit is of schema version {version}; this evenscore reads versions 1 and "
             f"{SCHEMA_VERSION}."
         )
+    data = {**_ADDED, **data}
     missing = [name for name in (*FIELDS, "blocks") if name not in data]
     if missing:
         raise ValueError(f"audit lacks {missing[0]!r}: it is not an audit of this version.")
@@ -105,7 +109,7 @@ def _from_1(data: Mapping[str, Any]) -> dict[str, Any]:
     """Version 1 kept AUC gaps and ROC gaps apart, and left verdicts to its readers."""
     lists = (("gaps", "auc", "AUC gaps"), ("roc_gaps_at_rates", "roc", "ROC gaps at a cut"))
     names = {name for parts in _BLOCKS_OF_1.values() for name in parts.values()}
-    required = {*FIELDS, "roc_gaps_at_rates", *names} - {"families"}
+    required = {*FIELDS, "roc_gaps_at_rates", *names} - {"families", *_ADDED}
     missing = sorted(required - set(data))
     if missing:
         raise ValueError(f"audit lacks {missing[0]!r}: it is not an audit of version 1.")

@@ -8,6 +8,7 @@ from typer import Option
 
 from evenscore.cli.errors import command, say, say_written, sentences
 from evenscore.cli.options import (
+    Cluster,
     Gaps,
     Html,
     Json,
@@ -26,6 +27,7 @@ def audit(
     source: Source,
     score: Score,
     gaps: Gaps,
+    cluster: Cluster = None,
     rates: Annotated[str, Option(help="Rates of the default ROC gaps and cuts.")] = "0.125,0.25",
     tolerance: Annotated[float, Option(help="The largest gap that counts as even.")] = 0.05,
     threshold: Annotated[
@@ -65,6 +67,14 @@ def audit(
         SelectedIs | None,
         Option(help="Whether a high score is good for a person (a loan) or bad (a prison term)."),
     ] = None,
+    trained_on: Annotated[
+        bool | None,
+        Option(
+            "--trained-on/--not-trained-on",
+            help="Whether the score was trained on these rows.",
+            show_default="not said",
+        ),
+    ] = None,
     title: Annotated[str | None, Option(help="Title of the report.")] = None,
     html: Html = None,
     json: Json = None,
@@ -76,8 +86,10 @@ def audit(
     r"""Audit a score: how well it ranks people, and how evenly between groups.
 
     The file has one row per person: the score, the label (did they repay?) and
-    the groups. By default every named AUC gap is audited, and the ROC gaps of
-    both classes at --rates; with --constraint or --roc-rates, those gaps alone.
+    the groups. If it has several rows per person, household or branch, say so
+    with --cluster, or intervals are too narrow. By default every named AUC gap
+    is audited, and the ROC gaps of both classes at --rates; with --constraint or
+    --roc-rates, those gaps alone.
 
     Exit codes: 0 done; 1 with --fail-on-gap when a gap lies beyond the
     tolerance with its whole interval, corrected for the number of gaps (the
@@ -106,7 +118,9 @@ def audit(
     )
     errors = Console(stderr=True, quiet=quiet)
     with sentences(quiet=quiet):
-        people = source.read(read_scores, quiet=quiet, score=score, as_table=True)
+        people = source.read(
+            read_scores, quiet=quiet, score=score, as_table=True, clusters=cluster or ()
+        )
         with errors.status("Auditing …"):
             result = audit_scores(
                 people.grouped(),
@@ -119,6 +133,7 @@ def audit(
                 random_state=seed,
                 thresholds=threshold or None,
                 words=words,
+                trained_on=trained_on,
                 title=title or f"{table.name}: {score} by {', '.join(source.group)}",
                 pos_label=people.pos_label,
                 zero_weights=people.rows.zero_weights,

@@ -22,6 +22,14 @@ Score = Annotated[str, Option(help="The column of scores.")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Say nothing but errors.")]
 Html = Annotated[Path | None, Option(help="Write a report to this HTML file.")]
 Json = Annotated[Path | None, Option(help="Write the numbers to this JSON file.")]
+Cluster = Annotated[
+    list[str] | None,
+    Option(
+        help="A column that says which rows belong together, such as the person, household or "
+        "branch: they are not taken to be independent. With several, their combinations.",
+        show_default="none",
+    ),
+]
 Seed = Annotated[int, Option(help="Random seed.")]
 
 

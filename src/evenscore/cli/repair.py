@@ -9,7 +9,7 @@ from rich.table import Table
 from typer import Option
 
 from evenscore.cli.errors import command, say, say_written, sentences
-from evenscore.cli.options import Gaps, Quiet, Score, Source, check_outputs
+from evenscore.cli.options import Cluster, Gaps, Quiet, Score, Source, check_outputs
 
 if TYPE_CHECKING:
     from evenscore.inference.estimate import Estimate
@@ -25,6 +25,7 @@ def repair(
     score: Score,
     output: Annotated[Path, Option("--output", "-o", help="The maps to write, a .json file.")],
     gaps: Gaps,
+    cluster: Cluster = None,
     tolerance: Annotated[
         float | None,
         Option(help="The largest gap that may be left.", show_default="as little as can be"),
@@ -54,7 +55,7 @@ def repair(
     asked = gaps.constraints()
     more: dict[str, Any] = {"constraints": asked} if asked else {}
     with sentences(quiet=quiet):
-        people = source.read(read_scores, quiet=quiet, score=score)
+        people = source.read(read_scores, quiet=quiet, score=score, clusters=cluster or ())
         say(people.remark, quiet=quiet)
         rows, columns = people.rows, people.columns()
         with Console(stderr=True, quiet=quiet).status("Finding the maps …"):
@@ -63,6 +64,7 @@ def repair(
                 rows.score,
                 sensitive_features=columns,
                 sample_weight=rows.weight,
+                cluster=rows.cluster,
                 group_order=rows.groups,
                 tolerance=tolerance,
                 soften=soften,

@@ -15,7 +15,7 @@ from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats
 from evenscore.scores.distribution import check_weights
 from evenscore.scores.labels import cross
-from evenscore.scores.reading import Rows, positive_texts, text_order
+from evenscore.scores.reading import Rows, cluster_numbers, positive_texts, text_order
 
 DROP = ", or ask for --drop-missing"
 
@@ -47,7 +47,9 @@ class People:
         rows = self.rows
         assert rows.score is not None
         decoded = (rows.score, rows.positive, rows.codes, rows.groups)
-        return GroupedScores.from_codes(*decoded, weight=rows.weight, count=self.count)
+        return GroupedScores.from_codes(
+            *decoded, weight=rows.weight, count=self.count, cluster=rows.cluster
+        )
 
     def columns(self, codes: Any = None) -> dict[str, NDArray[np.str_]]:
         """The columns of groups as texts, by name; of all rows, or of rows with these codes."""
@@ -65,18 +67,27 @@ class PeopleColumns:
     label: Column
     groups: list[Column]
     weight: Column | None = None
+    clusters: Sequence[Column] = ()
 
     @classmethod
-    def named(cls, table: TableFile, label: str, groups: Sequence[str], weight: str | None) -> Self:
+    def named(
+        cls,
+        table: TableFile,
+        label: str,
+        groups: Sequence[str],
+        weight: str | None,
+        clusters: Sequence[str] = (),
+    ) -> Self:
         """The columns of these names."""
         columns = [Column.named(table, name) for name in (label, *groups)]
-        return cls(columns[0], columns[1:], None if weight is None else Column.named(table, weight))
+        heavy = None if weight is None else Column.named(table, weight)
+        return cls(columns[0], columns[1:], heavy, [Column.named(table, name) for name in clusters])
 
     @property
     def sql_names(self) -> list[str]:
-        """The columns in SQL: label, groups, weight."""
+        """The columns in SQL: label, groups, weight, clusters."""
         weight = [] if self.weight is None else [self.weight]
-        return [column.sql for column in (self.label, *self.groups, *weight)]
+        return [column.sql for column in (self.label, *self.groups, *weight, *self.clusters)]
 
     def checks(self) -> list[Check]:
         """What no row may be."""
@@ -85,7 +96,7 @@ class PeopleColumns:
             sentence = "{column} is {value} at {row}{more}; a weight is at least 0."
             checks += self.weight.number_checks()
             checks.append(Check(self.weight, f"{self.weight.number} < 0", sentence))
-        for column in (self.label, *self.groups):
+        for column in (self.label, *self.groups, *self.clusters):
             checks += column.text_checks()
         return checks
 
@@ -112,6 +123,8 @@ class PeopleColumns:
             columns[f"group{k}"] = column.code_of(labels[k])
         if self.weight is not None:
             columns["weight"] = self.weight.number
+        for k, column in enumerate(self.clusters):
+            columns[f"cluster{k}"] = column.code_of_all(kept)
         sql = selection(columns, kept)
         if counted:
             sql = f"SELECT *, count(*) AS n FROM ({sql}) GROUP BY ALL ORDER BY ALL"
@@ -135,7 +148,12 @@ class PeopleColumns:
         )
         if weight is not None:
             check_weights(weight, str(self.weight))
-        rows = Rows(positive[arrays["label"]], codes, tuple(crossed), weight, score)
+        cluster = None
+        if self.clusters:
+            cluster = cluster_numbers(
+                {f"{k}": arrays[f"cluster{k}"].astype(np.intp) for k in range(len(self.clusters))}
+            )
+        rows = Rows(positive[arrays["label"]], codes, tuple(crossed), weight, score, cluster)
         n = len(rows) if count is None else int(count.sum())
         names = tuple(column.name for column in self.groups)
         return People(rows, names, written, total, total - n, count), arrays

@@ -20,26 +20,28 @@ def read_scores(
     score: str,
     groups: Sequence[str],
     weight: str | None = None,
+    clusters: Sequence[str] = (),
     pos_label: str | None = None,
     drop_missing: bool = False,
     as_table: bool = False,
 ) -> People:
     """Read the rows of a file; whatever does not fit is refused in a sentence that says where.
 
-    With `as_table` and without weights, equal rows may come as one with a count: faster if there
+    `clusters` are columns whose combinations say which rows belong together. With `as_table`, and
+    without weights and clusters, equal rows may come as one with a count: faster if there
     are few distinct scores, slower if there are many. (Weights are not added up by DuckDB: in
     parallel, sums of fractions would differ in the last digits from run to run.)
     """
     weights = [] if weight is None else [weight]
-    check_roles(label=[label], score=[score], group=groups, weight=weights)
-    with open_table(path, wanted=[label, score, *groups, *weights]) as table:
-        columns = PeopleColumns.named(table, label, groups, weight)
+    check_roles(label=[label], score=[score], group=groups, weight=weights, cluster=clusters)
+    with open_table(path, wanted=[label, score, *groups, *weights, *clusters]) as table:
+        columns = PeopleColumns.named(table, label, groups, weight, clusters)
         column = Column.named(table, score)
         table.hold([column.sql, *columns.sql_names])
         checks = [*column.number_checks(), *columns.checks()]
         total, kept = refuse(table, checks, drop_missing=drop_missing, option=DROP)
         counted = False
-        if as_table and not weights:
+        if as_table and not weights and not clusters:
             distinct = f"SELECT approx_count_distinct({column.number}) FROM rows WHERE {kept}"
             counted = bool(table.one(distinct)[0] < _FEW * total)
         people, _ = columns.read(

@@ -104,6 +104,16 @@ class Column:
         query(f"CREATE TYPE {kind} AS ENUM (SELECT v FROM {members} ORDER BY k)")
         return f"CAST(enum_code(TRY_CAST({self.text} AS {kind})) AS USMALLINT)"
 
+    def code_of_all(self, kept: str) -> str:
+        """SQL that gives a number for each different text, however many there are."""
+        kind, query = f"all_{self.sql}", self.table.query
+        query(f"DROP TYPE IF EXISTS {kind}")
+        texts = f"SELECT DISTINCT {self.text} AS v FROM rows WHERE {kept}"
+        query(
+            f"CREATE TYPE {kind} AS ENUM (SELECT v FROM ({texts}) WHERE v IS NOT NULL ORDER BY v)"
+        )
+        return f"CAST(enum_code(TRY_CAST({self.text} AS {kind})) AS UINTEGER)"
+
     def number_checks(self, *, optional: bool = False) -> list["Check"]:
         """Every value must be a finite number; with `optional`, or nothing."""
         if not self.is_text and not self.is_number:

@@ -16,6 +16,9 @@ bands: the laws of its scores, ties broken at random, are as near to those seen 
 Weights may depend on the score. The size behind a share is then another at every rate
 (`Distribution.size_behind`), people are redrawn with their weights, and DKW's e grows with how far
 weights go with scores (`dkw_size`).
+
+With clusters the size behind a share is that of sums over clusters, whole clusters are redrawn, for
+both samples at once if they share some, and DKW's e is that of the largest design effect.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,11 +28,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenscore.inference.bootstrap import RandomState, RocReplicates, batch_sizes, redraw
+from evenscore.inference.bootstrap import RandomState, RocReplicates
 from evenscore.inference.dkw import dkw_constant, dkw_size
 from evenscore.inference.estimate import SMALL_CELL, check_count, check_level, counted, percent
 from evenscore.inference.intervals import normal_quantile
 from evenscore.inference.pointwise import pointwise_band
+from evenscore.inference.redrawing import batch_sizes, breadth, redraw_both, share_clusters
 from evenscore.scores import ClassName, GroupedScores
 from evenscore.scores.arrays import Bools, Floats, starts_of_runs
 from evenscore.scores.aucs import inter_group_curve
@@ -44,6 +48,10 @@ _HALVINGS = 9  # of the part of the shift: to a 512th
 _LEVELS = 4096  # the bootstrap sees samples through this many levels at most
 _WEIGHTED_DKW = (
     "with unequal weights the DKW band holds in large samples only: how weights go with scores, "
+    "which it allows for, is estimated"
+)
+_CLUSTERED_DKW = (
+    "with clusters the DKW band holds in large samples only: how alike the rows of a cluster are, "
     "which it allows for, is estimated"
 )
 
@@ -90,8 +98,9 @@ def roc_band(
     least 94 %. With weights of exp(±score) so do simultaneous bands, and pointwise intervals cover
     at least 94 % for groups near each other, 90 % where groups far apart leave the end of the curve
     to a few heavy people.
-    The DKW band needs no such proviso, unless observations differ in weight: how weights go with
-    scores is then estimated, and it holds in large samples.
+    The DKW band needs no such proviso, unless observations differ in weight or come in clusters:
+    how weights go with scores, and how alike the rows of a cluster are, is then estimated, and it
+    holds in large samples.
 
     >>> one, two = Distribution.from_sample(range(100)), Distribution.from_sample(range(10, 110))
     >>> band = roc_band(RocCurve(one, two), [0.2, 0.5], kind="dkw")
@@ -101,7 +110,7 @@ def roc_band(
     level = check_level(confidence_level)
     rates = np.atleast_1d(check_rates(rates))
     value = curve.evaluate(rates)
-    sizes = curve.reference.effective_size, curve.target.effective_size
+    sizes = curve.reference.independent_size, curve.target.independent_size
     if min(sizes) == 0.0:
         nothing = np.full(rates.shape, np.nan)
         return Band(rates, value, nothing, nothing, level, kind, warnings=("a sample is empty",))
@@ -122,8 +131,17 @@ def roc_band(
     else:
         raise ValueError(f"kind must be 'pointwise', 'simultaneous' or 'dkw', not {kind!r}.")
     if min(sizes) < SMALL_CELL:
-        warnings = (*warnings, f"the smaller sample is worth {counted(min(sizes))} only")
+        smaller = min(curve.reference, curve.target, key=lambda sample: sample.independent_size)
+        warnings = (*warnings, f"the smaller sample is worth {_worth(smaller)} only")
     return Band(rates, value, low, high, level, kind, shift, warnings)
+
+
+def _worth(sample: Distribution) -> str:
+    """What a sample is worth, in words."""
+    if not sample.is_clustered:
+        return counted(sample.independent_size)
+    n = f"{sample.independent_size:,.0f}"
+    return f"{n} cluster" if n == "1" else f"{n} clusters"
 
 
 def dkw_bands(
@@ -144,7 +162,8 @@ def dkw_bands(
         low = np.maximum(np.where(rates < e0, 0.0, left) - e1, 0.0)
         high = np.minimum(right + e1, 1.0)
         weighted = reference.is_weighted or target.is_weighted
-        warnings = (_WEIGHTED_DKW,) if weighted else ()
+        clustered = reference.is_clustered or target.is_clustered
+        warnings = (_WEIGHTED_DKW,) * weighted + (_CLUSTERED_DKW,) * clustered
         yield Band(rates, value, low, high, level, "dkw", (e0, e1), warnings)
 
 
@@ -193,13 +212,14 @@ def _calibrated(
     tied = curve.reference.is_tied
     weighted = curve.reference.is_weighted or curve.target.is_weighted
     wanted = 1.0 - (1.0 - level) / (3.0 if tied else 1.0) / (2.0 if weighted else 1.0)
-    one, two = (s.homogeneous() for s in _coarsened(curve.reference, curve.target))
-    rng = np.random.default_rng(random_state)
-    centre = RocCurve(one, two, ties_split=curve.ties_split).evaluate(rates)
+    one, two = _coarsened(curve.reference, curve.target)
+    if not (share_clusters(one, two) or one.is_clustered or two.is_clustered):
+        one, two = one.homogeneous(), two.homogeneous()
+    rng, split = np.random.default_rng(random_state), curve.ties_split
+    centre = RocCurve(one, two, ties_split=split).evaluate(rates)
     replicates = []
-    for size in batch_sizes(n_resamples, _BATCH // (len(one) + len(two) + len(rates))):
-        drawn = redraw(one, size, rng), redraw(two, size, rng)
-        replicates.append(RocReplicates(one, two, *drawn, curve.ties_split))
+    for size in batch_sizes(n_resamples, _BATCH // (breadth(one) + breadth(two) + len(rates))):
+        replicates.append(RocReplicates(one, two, *redraw_both(one, two, size, rng), split))
     enough = int(np.ceil(wanted * (n_resamples - 1))) + 1
 
     def holds(some: RocReplicates, part: float) -> Bools:
@@ -245,7 +265,12 @@ def _coarsened(*samples: Distribution) -> list[Distribution]:
         starts = starts_of_runs(level)
         columns = sample.weights, sample.row_counts, sample.row_squares
         sums = (np.add.reduceat(column, starts) for column in columns)
-        found.append(Distribution(cuts[np.minimum(level[starts], len(cuts) - 1)], *sums))
+        clusters = sample.clusters
+        if clusters is not None:
+            place = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(sample)))
+            clusters = clusters.moved(place)
+        at = cuts[np.minimum(level[starts], len(cuts) - 1)]
+        found.append(Distribution(at, *sums, clusters=clusters))
     return found
 
 

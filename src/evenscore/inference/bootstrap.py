@@ -1,7 +1,8 @@
 """Bootstrap on the aggregated table: a replicate redraws how often each row of it occurs.
 
 Draws are stratified by cell (class and group), or by observation, where the sizes of the cells
-vary as well.
+vary as well. With clusters whole clusters are drawn, once for all cells: one may have rows in
+several.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 from evenscore.inference.estimate import Estimate, Sampling, check_count, check_level
 from evenscore.inference.influence import check_sampling
 from evenscore.inference.intervals import normal_quantile
+from evenscore.inference.redrawing import batch_sizes, breadth, redraw, redraw_clusters
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Floats, Ints, ratio, starts_of_runs
 from evenscore.scores.distribution import RATE_TOLERANCE, Distribution, check_rates
@@ -132,7 +134,8 @@ def bootstrap(
     sampling : "observations" or "cells"
         "cells" draws within each class and group, whose total weights stay what they are;
         "observations" draws people, so that cell sizes vary. With weights, an observation keeps its
-        weight, as far as the table knows it (`Distribution.homogeneous`).
+        weight, as far as the table knows it (`Distribution.homogeneous`). With clusters both draw
+        whole clusters; with "cells" the total weights of the cells are kept.
     random_state : int or Generator, optional
         Seed of the draws.
 
@@ -154,31 +157,42 @@ def bootstrap(
     check_scores(scores)
     check_count(n_resamples, "n_resamples", 2)
     rng = np.random.default_rng(random_state)
-    cells = [cell.homogeneous() for cell in scores.cell_distributions]
+    clustered = scores.is_clustered
+    cells = [cell if clustered else cell.homogeneous() for cell in scores.cell_distributions]
     columns = [
         np.concatenate([np.zeros(0), *parts])
         for parts in (
             (cell.values for cell in cells),
             (np.full(len(cell), c) for c, cell in enumerate(cells)),
-            (cell.weights / cell.row_counts for cell in cells),
+            (cell.row_counts / cell.weights for cell in cells),
+            (cell.row_squares / cell.weights for cell in cells),
         )
     ]
     order = np.lexsort((columns[1], columns[0]))
-    score, cell, each = (column[order] for column in columns)
+    score, cell, *each = (column[order] for column in columns)
     replicates = []
-    for drawn in _redraw_cells(cells, n_resamples, sampling, rng):
+    for drawn in _redraw_cells(cells, n_resamples, sampling, rng, clustered=clustered):
         for weights in np.concatenate(drawn, axis=1)[:, order]:
             kept = np.flatnonzero(weights)
-            table = _replicate(scores, score[kept], cell[kept], weights[kept], each[kept])
+            by_weight = [column[kept] for column in each]
+            table = _replicate(scores, score[kept], cell[kept], weights[kept], *by_weight)
             replicates.append(np.atleast_1d(statistic(table)))
     values = np.atleast_1d(np.asarray(statistic(scores), dtype=np.float64))
     return BootstrapDistribution(values, np.array(replicates, dtype=np.float64))
 
 
 def _replicate(
-    scores: GroupedScores, score: Floats, cell: Floats, weight: Floats, each: Floats
+    scores: GroupedScores,
+    score: Floats,
+    cell: Floats,
+    weight: Floats,
+    counts: Floats,
+    squares: Floats,
 ) -> GroupedScores:
-    """The table of a replicate, whose rows are in order: rows of one (score, cell) add up."""
+    """The table of a replicate, whose rows are in order: rows of one (score, cell) add up.
+
+    `counts` and `squares` are the numbers of observations and the squared weights by weight.
+    """
     codes = cell.astype(scores.cell.dtype)
     starts = starts_of_runs(score, codes)
     return replace(
@@ -186,40 +200,10 @@ def _replicate(
         score=score[starts],
         cell=codes[starts],
         weight=np.add.reduceat(weight, starts),
-        count=np.add.reduceat(weight / each, starts),
-        weight_squared=np.add.reduceat(weight * each, starts),
+        count=np.add.reduceat(weight * counts, starts),
+        weight_squared=np.add.reduceat(weight * squares, starts),
         clusters=None,
     )
-
-
-def redraw(sample: Distribution, size: int, rng: np.random.Generator) -> Floats:
-    """Weights of `size` replicates of a sample, shape (size, rows): its observations redrawn."""
-    n = round(sample.n_observations)
-    rows = len(sample)
-    if n == 0:
-        return np.zeros((size, 0))
-    if n == rows:  # every row is one observation: count how often it is drawn
-        return times_drawn(n, size, rng) * sample.weights
-    assert sample.counts is not None
-    shares = sample.counts / sample.counts.sum()
-    return rng.multinomial(n, shares, size=size) * (sample.weights / sample.counts)
-
-
-def times_drawn(n: int, size: int, rng: np.random.Generator) -> Ints:
-    """How often each of n people is drawn in n draws, shape (size, n)."""
-    drawn = rng.integers(0, n, (size, n))
-    drawn += n * np.arange(size)[:, None]
-    return np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
-
-
-def batch_sizes(total: int, most: int) -> Iterator[int]:
-    """A number of draws in batches of a size that memory allows.
-
-    >>> list(batch_sizes(7, 3))
-    [3, 3, 1]
-    """
-    for start in range(0, total, max(most, 1)):
-        yield min(max(most, 1), total - start)
 
 
 def _rescaled(weights: Floats, total: float) -> Floats:
@@ -228,7 +212,12 @@ def _rescaled(weights: Floats, total: float) -> Floats:
 
 
 def _redraw_cells(
-    cells: list[Distribution], n_resamples: int, sampling: Sampling, rng: np.random.Generator
+    cells: list[Distribution],
+    n_resamples: int,
+    sampling: Sampling,
+    rng: np.random.Generator,
+    *,
+    clustered: bool,
 ) -> Iterator[list[Floats]]:
     """Replicate weights of every cell, a batch of replicates at a time."""
     check_sampling(sampling)
@@ -239,8 +228,13 @@ def _redraw_cells(
         np.concatenate([cell.row_counts for cell in cells]),
     )
     ends = np.cumsum(rows)[:-1]
-    for size in batch_sizes(n_resamples, _BATCH // max(1, sum(rows))):
-        if sampling == "cells":
+    for size in batch_sizes(n_resamples, _BATCH // max(1, sum(map(breadth, cells)))):
+        if clustered:
+            drawn = redraw_clusters(cells, size, rng)
+            if sampling == "cells":
+                drawn = [_rescaled(w, cell.total) for w, cell in zip(drawn, cells, strict=True)]
+            yield drawn
+        elif sampling == "cells":
             yield [_rescaled(redraw(cell, size, rng), cell.total) for cell in cells]
         else:
             yield np.split(redraw(joint, size, rng), ends, axis=1)

@@ -4,12 +4,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenscore.inference.cluster_sizes import (
+    correlation_by_group,
+    is_clustered,
+    shares_of_clusters,
+)
 from evenscore.inference.cuts import Shares
 from evenscore.inference.estimate import check_count, check_level
 from evenscore.inference.intervals import normal_quantile, recovered, student
 from evenscore.inference.shares import share_size, weight_by_class
 from evenscore.scores import GroupedScores, check_scores
-from evenscore.scores.arrays import Floats, ratio
+from evenscore.scores.arrays import Floats, Ints, ratio
 from evenscore.scores.distribution import Distribution
 
 
@@ -48,7 +53,8 @@ def calibration_by_group(
     """Shares of positives in bins of the score, by group, with Wilson's intervals.
 
     Bins are cut at quantiles of all scores together; tied scores make fewer of them.
-    `everyone` spares pooling the scores again.
+    `everyone` spares pooling the scores again. With clusters sizes and spreads are those of sums
+    over clusters, bin by bin.
 
     >>> y, groups = [0, 0, 1, 1] * 20, ["a", "b"] * 40
     >>> scores = GroupedScores.from_arrays(y, [0.2, 0.2, 0.8, 0.8] * 20, sensitive_features=groups)
@@ -77,8 +83,22 @@ def calibration_by_group(
     z = normal_quantile(0.5 + level / 2.0)
     typical = weight_by_class(by_class[:3].sum(axis=1))[:, None]
     size = share_size(by_class[:3, :, 1], by_class[:3, :, 0], z, typical=typical)
-    positives = Shares.of(ratio(weight[:, 1], everybody), size, z)
+    share = ratio(weight[:, 1], everybody)
     mean = ratio(total.sum(axis=1), everybody)
+    spread = None
+    if is_clustered(scores):
+        bins = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        [behind] = shares_of_clusters(
+            scores,
+            bins,
+            len(ends),
+            lambda sums: [(sums[:, 1], sums[:, 0])],
+            [share],
+            [correlation_by_group(scores)],
+        )
+        size = behind.reduced(size, z)
+        spread = _spread_of_clusters(scores, bins, share, mean) if probabilities else None
+    positives = Shares.of(share, size, z)
     edges = np.concatenate(([lowest], inner, [highest]))
     unknown = np.full_like(mean, np.nan)
     return Calibration(
@@ -89,14 +109,47 @@ def calibration_by_group(
         everybody,
         mean,
         positives,
-        _excess(positives, mean, by_class, edges, z)
+        _excess(positives, mean, by_class, edges, z, spread)
         if probabilities
         else Shares(unknown, unknown, unknown),
         ratio(weight[:, 1].sum(axis=1), everybody.sum(axis=1)),
     )
 
 
-def _excess(positives: Shares, mean: Floats, by_class: Floats, edges: Floats, z: float) -> Shares:
+def _spread_of_clusters(
+    scores: GroupedScores, bins: Ints, share: Floats, mean: Floats
+) -> tuple[Floats, ...]:
+    """Σe², Σd², Σde and the number of clusters in each bin and group.
+
+    e and d are a cluster's sums of w(s − mean) and of w(x − share), x being 1 for positives.
+    """
+    assert scores.clusters is not None
+    n_bins, place = len(share), bins * scores.n_cells + scores.cell
+    found = np.zeros((4, *share.shape))
+    share, mean = (np.nan_to_num(column)[..., None] for column in (share, mean))
+    both = (
+        scores.clusters.sums_by_place(place, n_bins * scores.n_cells, values)
+        for values in (None, scores.score)
+    )
+    for weight, total in zip(*both, strict=True):
+        weight, total = (x.reshape(n_bins, 2, scores.n_groups, -1) for x in (weight, total))
+        whole = weight.sum(axis=1)
+        e, d = total.sum(axis=1) - mean * whole, weight[:, 1] - share * whole
+        found[0] += np.square(e).sum(axis=-1)
+        found[1] += np.square(d).sum(axis=-1)
+        found[2] += (d * e).sum(axis=-1)
+        found[3] += np.count_nonzero(whole, axis=-1)
+    return tuple(found)
+
+
+def _excess(
+    positives: Shares,
+    mean: Floats,
+    by_class: Floats,
+    edges: Floats,
+    z: float,
+    of_clusters: tuple[Floats, ...] | None = None,
+) -> Shares:
     """Share of positives minus mean score, from both intervals and their correlation.
 
     The method of variance estimates recovery (Zou and Donner, 2008); the mean has Student's
@@ -110,6 +163,9 @@ def _excess(positives: Shares, mean: Floats, by_class: Floats, edges: Floats, z:
     )
     own = (1.0 - share) ** 2 * none[:, 1] + share**2 * none[:, 0]
     both = (1.0 - share) * (one[:, 1] - mean * none[:, 1]) - share * (one[:, 0] - mean * none[:, 0])
+    if of_clusters is not None:
+        wider, own, both, people = of_clusters
+        spread = np.maximum(spread, wider)
     scale = np.sqrt(spread * own)
     correlation = np.clip(ratio(both, scale, 0.0), -1.0, 1.0)
     freedom = np.maximum(people - 1.0, 1.0)

@@ -1,21 +1,31 @@
 """What a cut does to each group, with intervals: rates, precision and the ratio of selection rates.
 
 The threshold is taken as given. A rate is a share, and its interval is Wilson's; with weights, an
-effective size takes the place of the number of people: see `share_size`.
+effective size takes the place of the number of people: see `share_size`. With clusters it is that
+of sums over clusters: see `cluster_sizes`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evenscore.inference.cluster_sizes import (
+    SharesOfClusters,
+    bins_of_cuts,
+    correlation_by_cell,
+    correlation_by_group,
+    is_clustered,
+    shares_of_clusters,
+    sides_of_cuts,
+)
 from evenscore.inference.estimate import check_level, percent
 from evenscore.inference.intervals import normal_quantile, wilson
 from evenscore.inference.shares import share_size, sums_above, sums_by_cell, weight_by_class
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats
-from evenscore.scores.thresholds import rates_at
+from evenscore.scores.thresholds import GroupRates, rates_at
 
 Side = tuple[float, float, float]  # a share with the ends of its interval
 
@@ -62,7 +72,8 @@ class ImpactRatio:
     once. `notes` says in words what the ratio is, and whether it is below four fifths: "below" if
     its whole interval is, "not below" if the intervals of no pair of groups reach below, and
     otherwise that it cannot be told, with the pair that surely is below if there is another one.
-    Of selections that are bad for people it says nothing of four fifths.
+    Of selections that are bad for people it says nothing of four fifths. The two rates are taken to
+    be independent: where clusters have rows in both groups the interval is, mostly, too wide.
     """
 
     value: Floats
@@ -127,14 +138,21 @@ def cut_table(
     chosen = rates.selected.sum(axis=1)
     total = scores.cell_weights.sum()
 
-    def shares(value: Floats, inside: Floats, outside: Floats) -> Shares:
-        return Shares.of(value, share_size(inside, outside, z), z)
+    clusters = _clusters_behind(scores, rates) if is_clustered(scores) else {}
+
+    def shares(name: str, value: Floats, size: Floats) -> Shares:
+        return Shares.of(value, clusters[name].reduced(size, z) if clusters else size, z)
 
     people = above.sum(axis=2), below.sum(axis=2)
+
+    def selected_size(z: float) -> Floats:
+        size = share_size(*people, z)
+        return clusters["selected"].reduced(size, z) if clusters else size
+
     some = list(range(scores.n_groups) if compared is None else compared)
     ratios = _impact_ratio(
         rates.selection_rate[:, some],
-        (people[0][:, :, some], people[1][:, :, some]),
+        lambda z: selected_size(z)[:, some],
         tuple(scores.names[k] for k in some),
         level,
         burden,
@@ -149,25 +167,48 @@ def cut_table(
         level,
         chosen,
         chosen.sum(axis=1) / total if total > 0 else np.full(len(chosen), np.nan),
-        shares(rates.selection_rate, *people),
-        shares(rates.fpr, above[:, :, 0], below[:, :, 0]),
-        shares(rates.fnr, below[:, :, 1], above[:, :, 1]),
-        Shares.of(rates.precision, chosen_size, z),
+        Shares.of(rates.selection_rate, selected_size(z), z),
+        shares("fpr", rates.fpr, share_size(above[:, :, 0], below[:, :, 0], z)),
+        shares("fnr", rates.fnr, share_size(below[:, :, 1], above[:, :, 1], z)),
+        shares("precision", rates.precision, chosen_size),
         ratios,
         BURDEN_REMARK if burden else FOUR_FIFTHS_REMARK,
     )
 
 
+def _clusters_behind(scores: GroupedScores, rates: GroupRates) -> dict[str, SharesOfClusters]:
+    """The clusters behind each rate, by its name."""
+
+    def sides(above: Floats, below: Floats) -> list[tuple[Floats, Floats]]:
+        return [
+            (above.sum(axis=1), below.sum(axis=1)),
+            (above[:, 0], below[:, 0]),
+            (below[:, 1], above[:, 1]),
+            (above[:, 1], above[:, 0]),
+        ]
+
+    by_cell, by_group = correlation_by_cell(scores), correlation_by_group(scores)
+    found = shares_of_clusters(
+        scores,
+        bins_of_cuts(scores, rates.thresholds),
+        len(rates.thresholds) + 1,
+        sides_of_cuts(rates.thresholds, sides),
+        [rates.selection_rate, rates.fpr, rates.fnr, rates.precision],
+        [by_group, *by_cell, by_group],
+    )
+    return dict(zip(("selected", "fpr", "fnr", "precision"), found, strict=True))
+
+
 def _impact_ratio(
     rates: Floats,
-    people: tuple[Floats, Floats],
+    sizes: Callable[[float], Floats],
     groups: tuple[str, ...],
     level: float,
     burden: bool,
 ) -> ImpactRatio:
     n, pairs = len(rates), max(1, len(groups) * (len(groups) - 1) // 2)
     z = normal_quantile(1.0 - (1.0 - level) / (2.0 * pairs))
-    shares = Shares.of(rates, share_size(*people, z), z)
+    shares = Shares.of(rates, sizes(z), z)
     values, low, high = (np.full(n, np.nan) for _ in range(3))
     told = _Told(groups, level, pairs, burden)
     lowest, highest, notes = [""] * n, [""] * n, []

@@ -4,11 +4,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from evenscore.scores.cluster_shares import shares_of_cuts
 from evenscore.scores.distribution import Distribution
 
 _NORMAL = np.linspace(0.0, 10.0, 1001)
 _DENSITY = np.exp(-0.5 * _NORMAL**2)
 _DENSITY /= np.trapezoid(_DENSITY, _NORMAL)
+_EDGE = 0.05 * 0.95  # p(1 − p) beyond which a cut is at the edge
 
 
 def dkw_constant(delta: float) -> float:
@@ -28,9 +30,26 @@ def dkw_size(sample: Distribution, delta: float) -> float:
     (sup|B| + D|N|)/√n, then, with D = sup|u − F|, which is 0 where weights do not depend on the
     value. The inequality bounds sup|B|; the mean over N must be δ/2.
 
+    With clusters the error at a cut has the variance p(1 − p)/n of the size n behind the share p
+    above it (`Distribution.size_behind`), and the smallest size of all cuts stands for every one:
+    nothing that holds for any sample size. A size beyond the middle nine tenths counts as larger,
+    in proportion to p(1 − p): there the error is too small to be the largest.
+
     >>> dkw_size(Distribution.from_sample(range(50)), 0.05)
     50.0
     """
+    size = _size_of_rows(sample, delta)
+    if not sample.is_clustered:
+        return size
+    share = shares_of_cuts(sample.effective_size)
+    # DKW's constant is twice the quantile of the error in the middle, where it is largest.
+    behind = sample.size_behind(share, 2.0 * dkw_constant(delta))
+    smallest = float((behind * np.maximum(_EDGE / (share * (1.0 - share)), 1.0)).min())
+    return min(size, smallest)
+
+
+def _size_of_rows(sample: Distribution, delta: float) -> float:
+    """The n of independent observations."""
     size = sample.effective_size
     if not sample.is_weighted:
         return size

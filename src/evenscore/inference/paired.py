@@ -6,7 +6,7 @@ two influences of each person (DeLong's paired comparison, for gaps as well); an
 redrawn, both scores of a person together.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -33,6 +33,7 @@ from evenscore.inference.influence import (
     unbiased,
 )
 from evenscore.inference.intervals import t_quantile, t_test
+from evenscore.inference.redrawing import times_drawn
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats, Ints
 from evenscore.scores.reading import Rows
@@ -245,18 +246,18 @@ def paired_bootstrap(
     family: str,
     settings: EstimateSettings,
 ) -> list[Paired]:
-    """Any statistics of two scores of the same people, who are redrawn within their cells."""
+    """Any statistics of two scores of the same people, who are redrawn within their cells.
+
+    With clusters whole clusters are redrawn, whatever cells their rows are in.
+    """
     level = check_level(settings.confidence_level)
     check_count(settings.n_resamples, "n_resamples", 2)
     rng = np.random.default_rng(settings.random_state)
-    cells = range(2 * len(pair.groups))
-    members = [np.flatnonzero((pair.cell == c) & (pair.weights > 0.0)) for c in cells]
+    people = replace(pair, rows=replace(pair.rows, cluster=None))
+    rows_drawn = _rows_drawn(pair, rng)
     draws = np.empty((settings.n_resamples, 2, len(keys)))
     for k in range(settings.n_resamples):
-        rows = np.concatenate(
-            [own[rng.integers(0, len(own), len(own))] for own in members if len(own)]
-        )
-        draws[k] = [statistic(table) for table in pair.redrawn(rows)]
+        draws[k] = [statistic(table) for table in people.redrawn(next(rows_drawn))]
     values = np.array([statistic(table) for table in pair.tables])
     method = "paired bootstrap, percentile"
     paired = []
@@ -269,3 +270,18 @@ def paired_bootstrap(
             )
         )
     return paired
+
+
+def _rows_drawn(pair: PairedScores, rng: np.random.Generator) -> Iterator[Ints]:
+    """Rows of ever new replicates: people within their cells, or whole clusters."""
+    heavy = np.flatnonzero(pair.weights > 0.0)
+    if pair.rows.cluster is None:
+        own = [heavy[pair.cell[heavy] == c] for c in range(2 * len(pair.groups))]
+        while True:
+            yield np.concatenate(
+                [some[rng.integers(0, len(some), len(some))] for some in own if len(some)]
+            )
+    _, cluster = np.unique(pair.rows.cluster[heavy], return_inverse=True)
+    while True:
+        times = times_drawn(int(cluster.max()) + 1, 1, rng)[0]
+        yield np.repeat(heavy, times[cluster])

@@ -1,8 +1,8 @@
 """Two scores of the same people at a cut: by how much do their ROC gaps differ?
 
 The two scores of a person go together, so people are redrawn, within their cell, and both gaps are
-computed for the same draw: the bootstrap needs no estimate of a density. Ties are split, as in an
-audit (see `roc_gap_estimates`).
+computed for the same draw: the bootstrap needs no estimate of a density. With clusters whole
+clusters are redrawn, once for all groups. Ties are split, as in an audit (see `roc_gap_estimates`).
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from evenscore.inference.bootstrap import percentile_estimate, times_drawn
+from evenscore.inference.bootstrap import percentile_estimate
 from evenscore.inference.estimate import (
     SMALL_CELL,
     Estimate,
@@ -23,6 +23,7 @@ from evenscore.inference.estimate import (
 )
 from evenscore.inference.intervals import normal_quantile, t_test
 from evenscore.inference.paired import Paired, PairedScores
+from evenscore.inference.redrawing import times_drawn
 from evenscore.scores import CLASSES, ClassName
 from evenscore.scores.arrays import Floats, Ints, ratio
 from evenscore.scores.distribution import RATE_TOLERANCE
@@ -49,8 +50,8 @@ class _Cell:
     def cumulative(self, drawn: Ints) -> Floats:
         """Share of the weight up to each person, everybody counted as often as drawn, by draw."""
         sums = np.cumsum(self.weight * drawn[:, self.order], axis=1)
-        sums /= sums[:, -1:]
-        return sums
+        # Nobody may be left of a cell whose clusters were not drawn: such a draw counts as none.
+        return np.asarray(ratio(sums, sums[:, -1:], 1.0))
 
 
 def paired_roc_gaps(
@@ -89,9 +90,12 @@ def paired_roc_gaps(
         step = int(np.clip(_CHUNK // max(len(own) for own in rows), 1, _DRAWS))
         for start in range(0, n_resamples, step):
             part = slice(start, min(start + step, n_resamples))
-            drawn = [times_drawn(len(own), part.stop - start, rng) for own in rows]
+            drawn = _times_drawn(pair.rows.cluster, rows, part.stop - start, rng)
             draws[:, part] = [_gaps(side, drawn, compared, rates) for side in cells]
-        sizes = [float(w.sum() ** 2 / np.square(w).sum()) for w in (weight[own] for own in rows)]
+            nobody = np.stack([own.sum(axis=1) == 0 for own in drawn])
+            for p, sides in enumerate(compared):
+                draws[:, part, p][:, nobody[list(sides)].any(axis=0)] = np.nan
+        sizes = [_size(pair, own) for own in rows]
         for p, (i, j) in enumerate(compared):
             smaller = min(sizes[i], sizes[j])
             notes: tuple[str, ...] = ()
@@ -113,6 +117,27 @@ def paired_roc_gaps(
                     estimates.append(replace(estimate, warnings=(*notes, *estimate.warnings)))
                 paired.append(Paired(*estimates))
     return paired
+
+
+def _times_drawn(
+    cluster: Ints | None, rows: list[Ints], size: int, rng: np.random.Generator
+) -> list[Ints]:
+    """How often the people of each cell are drawn: each by themselves, or with their cluster."""
+    if cluster is None:
+        return [times_drawn(len(own), size, rng) for own in rows]
+    known, place = np.unique(cluster[np.concatenate(rows)], return_inverse=True)
+    times = times_drawn(len(known), size, rng)
+    ends = np.cumsum([len(own) for own in rows])[:-1]
+    return [times[:, own] for own in np.split(place, ends)]
+
+
+def _size(pair: PairedScores, own: Ints) -> float:
+    """How many people the rows of a cell are worth at the least: so many as they have clusters."""
+    weight = pair.weights[own]
+    if pair.rows.cluster is not None:
+        _, place = np.unique(pair.rows.cluster[own], return_inverse=True)
+        weight = np.bincount(place, weight).astype(np.float64)
+    return float(weight.sum() ** 2 / np.square(weight).sum())
 
 
 def _gaps(

@@ -6,9 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from evenscore.inference.bootstrap import RandomState, batch_sizes
+from evenscore.inference.bootstrap import RandomState
 from evenscore.inference.decisions import adjust
 from evenscore.inference.estimate import check_count
+from evenscore.inference.redrawing import batch_sizes, share_clusters
 from evenscore.scores import CLASSES, ClassName, GroupedScores, OneOrBoth, check_scores, class_names
 from evenscore.scores.arrays import Floats, Ints
 from evenscore.scores.distribution import Distribution
@@ -17,6 +18,7 @@ Statistic = Literal["auc", "supremum"]
 
 _LEVELS = 4096  # unweighted samples with more distinct scores are cut into so many classes
 _BATCH = 4_000_000
+CROSSING = "clusters have rows of both groups, and so cannot be exchanged between them"
 _WEIGHTED = ("exact only if weights are distributed alike in the two groups",)
 
 
@@ -65,6 +67,10 @@ def permutation_tests(
     sample itself: it is at least 1/(n_permutations + 1). An unweighted sample with more than 4,096
     distinct scores is first cut into as many classes, which keeps the level exact.
 
+    With clusters whole clusters are exchanged, and the level is exact if clusters are distributed
+    alike (their sizes too). Where a cluster has rows of both groups it cannot be exchanged: there
+    is no test, and `reason` says so.
+
     >>> y, groups = [0] * 40 + [1] * 40, list("ab") * 40
     >>> scores = GroupedScores.from_arrays(y, range(80), sensitive_features=groups)
     >>> [test] = permutation_tests(scores, on="negatives")
@@ -88,8 +94,13 @@ def permutation_tests(
             if min(len(one), len(two)) == 0:
                 empty = offset + (i if len(one) == 0 else j)
                 test = replace(test, reason=f"there are no {scores.cell_name(empty)}")
-            else:
+            elif share_clusters(one, two):
+                test = replace(test, reason=CROSSING)
+            elif not (one.is_clustered or two.is_clustered):
                 value, p_value = _test(one, two, statistic, n_permutations, rng)
+                test = replace(test, value=value, p_value=p_value)
+            else:
+                value, p_value = _test_clusters(one, two, statistic, n_permutations, rng)
                 test = replace(test, value=value, p_value=p_value)
             found.append(test)
     return corrected(found)
@@ -124,9 +135,22 @@ def _test(
         observed[0, inverse[len(first[0]) :]] = second[1]
         draws = _exchange_counts(weights, observed[0], n_permutations, rng)
         ends = np.arange(len(values))
+    tie = 0.5 / (one.n_observations * two.n_observations)
+    return _compare(observed, weights, ends, draws, statistic, tie, n_permutations)
+
+
+def _compare(
+    observed: Floats,
+    weights: Floats,
+    ends: Ints,
+    draws: Iterator[Floats],
+    statistic: Statistic,
+    tie: float,
+    n_permutations: int,
+) -> tuple[float, float]:
+    """The statistic of the split that was observed, and its p-value among those drawn."""
     # A supremum of small samples takes few values; the AUC breaks its ties, without which the test
     # would reject too rarely. Twice the product of the sizes makes it matter for ties only.
-    tie = 0.5 / (one.n_observations * two.n_observations)
     distance, shift = _statistics(observed, weights, ends)
     value = float(distance[0] if statistic == "supremum" else shift[0])
     reached = value + (tie * float(shift[0]) if statistic == "supremum" else 0.0)
@@ -136,6 +160,42 @@ def _test(
         drawn = distance + tie * shift if statistic == "supremum" else shift
         at_least += int(np.sum(drawn >= reached - 1e-13))
     return value, (1 + at_least) / (1 + n_permutations)
+
+
+def _test_clusters(
+    one: Distribution,
+    two: Distribution,
+    statistic: Statistic,
+    n_permutations: int,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """The test that exchanges whole clusters, each with all its rows and weights."""
+    from scipy.sparse import csr_array
+
+    values, level = np.unique(np.concatenate([one.values, two.values]), return_inverse=True)
+    rows, columns, weights = [], [], []
+    start = 0
+    for sample, own in zip((one, two), np.split(level, [len(one)]), strict=True):
+        members = sample.clusters
+        assert members is not None
+        rows.append(own[members.row])
+        columns.append(start + np.searchsorted(members.present, members.cluster))
+        weights.append(members.weight)
+        start += len(members.present)
+    n_second = len(np.unique(columns[1]))
+    entries = np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns))
+    by_level = csr_array(entries, shape=(len(values), start))  # entries of one place add up
+    in_second = np.repeat([0.0, 1.0], [start - n_second, n_second])
+
+    def exchanged() -> Iterator[Floats]:
+        for size in batch_sizes(n_permutations, _BATCH // max(len(values), start)):
+            split = rng.permuted(np.tile(in_second, (size, 1)), axis=1)
+            yield np.asarray((by_level @ split.T).T)
+
+    observed, ends = np.asarray(by_level @ in_second)[None], np.arange(len(values))
+    tie = 0.5 / ((start - n_second) * n_second)
+    totals = np.asarray(by_level.sum(axis=1)).ravel()
+    return _compare(observed, totals, ends, exchanged(), statistic, tie, n_permutations)
 
 
 def _statistics(second: Floats, weights: Floats, ends: Ints) -> tuple[Floats, Floats]:

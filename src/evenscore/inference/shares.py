@@ -8,6 +8,14 @@ from functools import partial
 
 import numpy as np
 
+from evenscore.inference.cluster_sizes import (
+    bins_of_cuts,
+    correlation_by_cell,
+    correlation_by_group,
+    is_clustered,
+    shares_of_clusters,
+    sides_of_cuts,
+)
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import SMALL_CELL, Estimate, check_level, counted
 from evenscore.inference.intervals import invert, normal_quantile, student, wilson
@@ -120,9 +128,11 @@ def rate_difference_estimates(
     """Differences of the groups' rates (first minus second) at a *fixed* threshold.
 
     Newcombe's interval, made of Wilson's intervals of the two rates; with weights, effective sizes
-    (`share_size`, those of the level) take the place of the numbers of people. The p-value is
-    one minus the largest level at which it leaves out zero; Holm's correction runs over the pairs
-    of groups of one rate.
+    (`share_size`, those of the level) take the place of the numbers of people; with clusters, those
+    of sums over clusters. The two groups are taken to be independent: where clusters have rows in
+    both, their rates mostly move together, and the interval is too wide rather than too narrow. The
+    p-value is one minus the largest level at which it leaves out zero; Holm's correction runs over
+    the pairs of groups of one rate.
 
     >>> y, groups = [0, 1] * 100, ["a"] * 100 + ["b"] * 100
     >>> scores = GroupedScores.from_arrays(y, range(200), sensitive_features=groups)
@@ -147,6 +157,8 @@ def rate_difference_estimates(
         inside = np.sum([(above if up else below)[:, c] for c, up in cells.items()], axis=0)
         outside = np.sum([(below if up else above)[:, c] for c, up in cells.items()], axis=0)
         sizes = share_size(inside, outside, z)
+        if is_clustered(scores):
+            sizes = _size_of_clusters(scores, cut, cells, value, sizes, z)
         pairs = np.array(scores.pairs(), dtype=np.intp).reshape(-1, 2)
         share, size = value[pairs].T, sizes[pairs].T
         low, high = _newcombe(share, size, np.full(len(pairs), z))
@@ -178,6 +190,33 @@ def rate_difference_estimates(
             )
         differences += holm(estimates)
     return differences
+
+
+def _size_of_clusters(
+    scores: GroupedScores,
+    cut: GroupRates,
+    cells: dict[int, int],
+    value: Floats,
+    sizes: Floats,
+    z: float,
+) -> Floats:
+    """The sizes behind the rates of the groups at one cut, by clusters."""
+
+    def sides(above: Floats, below: Floats) -> list[tuple[Floats, Floats]]:
+        first, second = (
+            np.sum([(above if up == side else below)[:, c] for c, up in cells.items()], axis=0)
+            for side in (1, 0)
+        )
+        return [(first, second)]
+
+    if len(cells) == 1:
+        icc = correlation_by_cell(scores)[next(iter(cells))]
+    else:
+        icc = correlation_by_group(scores)
+    bins = bins_of_cuts(scores, cut.thresholds)
+    made = sides_of_cuts(cut.thresholds, sides)
+    [found] = shares_of_clusters(scores, bins, 2, made, [value[None]], [icc])
+    return np.asarray(found.reduced(sizes[None], z)[0])
 
 
 def _newcombe(share: Floats, size: Floats, z: Floats) -> tuple[Floats, Floats]:

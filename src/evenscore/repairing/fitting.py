@@ -35,6 +35,7 @@ def repair(
     guards: bool = True,
     pos_label: Any = None,
     sample_weight: Any = None,
+    cluster: Any = None,
     group_order: Sequence[Hashable] | None = None,
     unseen: Unseen = "error",
     min_beyond: float = 5.0,
@@ -88,6 +89,9 @@ def repair(
         The positive label; may be left out for labels 0/1, −1/1 and False/True.
     sample_weight : column of numbers, optional
         Weights of at least 0.
+    cluster : column, or several, optional
+        Who or what a row is about, where there are several rows per person, household or branch:
+        the intervals of the gaps allow for it. The maps are the same.
     group_order : list of groups, optional
         The order of the groups; by default they are sorted.
     unseen : "error" or "unchanged"
@@ -132,6 +136,7 @@ def repair(
         y_score=to_array(y_score, "y_score"),
         pos_label=pos_label,
         sample_weight=sample_weight,
+        cluster=cluster,
         group_order=group_order,
     )
     return repair_rows(rows, families, settings, column_names(sensitive_features))
@@ -253,6 +258,17 @@ def repaired_scores(scores: GroupedScores, maps: tuple[IncreasingMap, ...]) -> G
             "weight_squared": scores.weight_squared,
         }
     mapped = apply_by_group(scores.score, codes, maps)
+    members = scores.clusters
+    if members is not None:  # row by row, for those of a cluster may come apart
+        at = members.row
+        return GroupedScores.from_codes(
+            mapped[at],
+            positive[at] == 1,
+            codes[at],
+            scores.groups,
+            weight=members.weight,
+            cluster=members.cluster,
+        )
     return GroupedScores.from_codes(mapped, positive == 1, codes, scores.groups, **columns)
 
 

@@ -4,12 +4,15 @@ Rows of one cluster are not independent: what is sampled is the cluster. Every v
 of sums over clusters, and whatever is redrawn is redrawn by cluster.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from evenscore.scores.arrays import Floats, Ints, starts_of_runs
+
+_BATCH = 1 << 19  # sums by place and cluster held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,74 @@ class Clusters:
         for k, column in enumerate(flat):
             sums[k] = np.bincount(self.cluster, self.weight * column[self.row], self.n)
         return sums.reshape(*values.shape[:-1], self.n)
+
+    @cached_property
+    def totals(self) -> Floats:
+        """The weight of each cluster that is present."""
+        totals = np.bincount(self.cluster, self.weight, self.n)[self.present]
+        return np.asarray(totals, dtype=np.float64)
+
+    @property
+    def effective_number(self) -> float:
+        """(ΣW)²/ΣW² of the weights W of clusters: so many of equal weight tell as much.
+
+        >>> Clusters(np.array([0, 1, 2]), np.array([0, 0, 1]), np.ones(3), 2).effective_number
+        1.8
+        """
+        squares = float(np.square(self.totals).sum())
+        return float(self.totals.sum()) ** 2 / squares if squares > 0.0 else 0.0
+
+    @cached_property
+    def _by_cluster(self) -> tuple[Ints, Ints]:
+        """The observations in the order of clusters, and the place of each one's in `present`."""
+        place = np.empty(self.n, dtype=np.intp)
+        place[self.present] = np.arange(len(self.present))
+        own = place[self.cluster]
+        order = np.argsort(own, kind="stable")
+        return order, own[order]
+
+    def sums_by_place(
+        self, place: Ints, n_places: int, values: Floats | None = None
+    ) -> Iterator[Floats]:
+        """Sums of weights by place and cluster, (n_places, clusters), some clusters at a time.
+
+        `place` is that of each row of the table; with `values` of the rows, Σ weight · value.
+
+        >>> clusters = Clusters(np.array([0, 1, 1]), np.array([0, 0, 1]), np.ones(3), 2)
+        >>> [sums] = clusters.sums_by_place(np.array([1, 0]), 2)
+        >>> sums
+        array([[1., 1.],
+               [1., 0.]])
+        """
+        order, own = self._by_cluster
+        step = max(1, _BATCH // max(n_places, 1))
+        for start in range(0, len(self.present), step):
+            size = min(step, len(self.present) - start)
+            some = slice(*np.searchsorted(own, [start, start + size]).tolist())
+            kept = order[some]
+            at = place[self.row[kept]] * size + (own[some] - start)
+            weight = self.weight[kept]
+            if values is not None:
+                weight = weight * values[self.row[kept]]
+            sums = np.bincount(at, weight, n_places * size)
+            yield np.asarray(sums.reshape(n_places, size), dtype=np.float64)
+
+    def redrawn(self, times: Floats, n_rows: int) -> Floats:
+        """Weights of the rows of a table, every cluster counted so often: times is (…, n).
+
+        >>> clusters = Clusters(np.array([0, 1, 1]), np.array([0, 0, 1]), np.ones(3), 2)
+        >>> clusters.redrawn(np.array([[2.0, 1.0], [0.0, 2.0]]), 2)
+        array([[2., 3.],
+               [0., 2.]])
+        """
+        found = np.zeros((len(times), n_rows))
+        starts = starts_of_runs(self.row)
+        if len(starts) == len(self.row):  # nothing to add up
+            found[:, self.row] = times[:, self.cluster] * self.weight
+        elif len(starts):
+            weights = times[:, self.cluster] * self.weight
+            found[:, self.row[starts]] = np.add.reduceat(weights, starts, axis=1)
+        return found
 
     def take(self, rows: Ints) -> "Clusters":
         """The observations of some rows (increasing), which are numbered anew."""

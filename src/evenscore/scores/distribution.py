@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenscore.scores.arrays import Floats, starts_of_runs
+from evenscore.scores.cluster_shares import USUAL_Z, shares_of_cuts, worth_at, worth_of_cuts
 from evenscore.scores.clusters import Clusters
 from evenscore.scores.sources import check_lengths, to_numbers
 
@@ -139,7 +140,25 @@ class Distribution:
         total = float(self.row_squares.sum())
         return self.total**2 / total if total > 0 else 0.0
 
-    def size_behind(self, share: ArrayLike) -> Floats:
+    @cached_property
+    def is_clustered(self) -> bool:
+        """Whether two observations are of one cluster: otherwise all are independent."""
+        return self.clusters is not None and len(self.clusters.present) < self.n_observations
+
+    @property
+    def independent_size(self) -> float:
+        """How many observations the sample is worth at the least: those of a cluster may be one.
+
+        With clusters their effective number, (ΣW)²/ΣW² of the weights W of clusters, which is what
+        intervals rest on however little the observations of a cluster are alike: the variance is
+        estimated from so many. Otherwise `effective_size`. 0 if empty.
+        """
+        if not self.is_clustered:
+            return self.effective_size
+        assert self.clusters is not None
+        return self.clusters.effective_number
+
+    def size_behind(self, share: ArrayLike, z: ArrayLike = USUAL_Z) -> Floats:
         """The effective number of observations behind a share p of the largest values: p(1 − p)/V.
 
         V = Σw²(x − p)²/(Σw)² is the variance of the weight above a fixed cut, x being 1 above it
@@ -150,11 +169,23 @@ class Distribution:
         size huge: each side counts two more of the typical weight Σw²/Σw of all, if that makes the
         size smaller.
 
+        With clusters V is the variance of sums over them, and the size is that for Wilson's
+        interval at z standard errors: see `cluster_shares`. It is found at some hundred cuts, and
+        interpolated between them.
+
         >>> heavy = Distribution.from_sample([1, 2, 3, 4], weight=[1, 1, 2, 2])
         >>> heavy.size_behind([0.0, 0.5, 1.0]).round(3)
         array([3. , 3.6, 3.6])
         """
         share = check_rates(share, "share")
+        if self.is_clustered:
+            cuts, inverse, freedom, _ = self._worth
+            inverse, freedom = (np.interp(share, cuts, column) for column in (inverse, freedom))
+            return np.minimum(worth_at(inverse, freedom, np.asarray(z)), self._size_of_rows(share))
+        return self._size_of_rows(share)
+
+    def _size_of_rows(self, share: Floats) -> Floats:
+        """The size behind a share if all observations are independent."""
         if not self.is_weighted:  # and for an empty sample
             return np.full(share.shape, self.effective_size)
         p = np.clip(share, 1e-6, 1.0 - 1e-6)  # near enough to the limits at 0 and 1
@@ -167,6 +198,23 @@ class Distribution:
         added = 2.0 * typical
         shrunk = (other * (square + added * typical) / (weight + added)).sum(axis=0)
         return np.asarray(1.0 / np.maximum(plain, shrunk))
+
+    @cached_property
+    def _worth(self) -> tuple[Floats, Floats, Floats, float]:
+        """Shares above some cuts, one over their sizes, degrees of freedom; the correlation."""
+        assert self.clusters is not None
+        values = np.unique(self.threshold(shares_of_cuts(self.effective_size)))
+        share = self.survival(values)
+        some = (share > 0.0) & (share < 1.0)
+        values, share = values[some][::-1], share[some][::-1]
+        place = len(values) - np.searchsorted(values[::-1], self.values, side="left")
+        sizes = self.effective_size, self._size_of_rows(share)
+        return worth_of_cuts(self.clusters, place, share, *sizes)
+
+    @property
+    def correlation(self) -> float:
+        """The correlation within clusters of being above a cut, over all cuts; 0 without them."""
+        return self._worth[3] if self.is_clustered else 0.0
 
     @cached_property
     def squares_above(self) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenscore.scores.arrays import Bools, Floats, Ints, ratio
+from evenscore.scores.arrays import Bools, Floats, Ints, ratio, starts_of_runs
 from evenscore.scores.clusters import Clusters
 from evenscore.scores.distribution import Distribution, check_weights
 from evenscore.scores.labels import default_order, label_text
@@ -353,9 +353,18 @@ class GroupedScores:
         if not kept.all():
             positive, codes = positive[kept], codes[kept]
             columns = {name: column[kept] for name, column in columns.items()}
-        return self.from_codes(
+        table = self.from_codes(
             positive=positive.astype(bool), codes=codes, groups=groups, **columns
         )
+        if self.clusters is None:
+            return table
+        score, cell = columns["score"], codes + len(groups) * positive
+        order = np.lexsort((cell, score))
+        starts = np.zeros(len(order), dtype=np.intp)
+        starts[starts_of_runs(score[order], cell[order])] = 1
+        rows = np.empty(len(order), dtype=np.intp)  # where each row of this table has gone
+        rows[order] = np.cumsum(starts) - 1
+        return replace(table, clusters=self.clusters.take(np.flatnonzero(kept)).moved(rows))
 
     def _decoded(self) -> tuple[Ints, Ints]:
         """The class and the group of each row."""
@@ -476,6 +485,33 @@ class GroupedScores:
     def effective_sizes(self) -> Floats:
         """Effective sample size (Σw)²/Σw² of each cell, shape (2, K); 0 where empty."""
         return ratio(self.cell_weights**2, self.cell_squares, 0.0)
+
+    @cached_property
+    def independent_sizes(self) -> Floats:
+        """How many observations each cell is worth at the least, shape (2, K); 0 where empty.
+
+        With clusters their effective number, which intervals rest on: a cell of three clusters of
+        a hundred rows is worth three. Otherwise `effective_sizes`.
+        """
+        if self.clusters is None:
+            return self.effective_sizes
+        sizes = [cell.independent_size for cell in self.cell_distributions]
+        return np.array(sizes, dtype=np.float64).reshape(2, self.n_groups)
+
+    @cached_property
+    def is_clustered(self) -> bool:
+        """Whether two observations are of one cluster, whatever cells they are in."""
+        clusters = self.clusters
+        return clusters is not None and len(clusters.present) < self.cell_counts.sum()
+
+    @cached_property
+    def clusters_by_group(self) -> Floats | None:
+        """How many clusters each group has rows of; None without clusters."""
+        if self.clusters is None:
+            return None
+        group = self.cell[self.clusters.row].astype(np.intp) % max(self.n_groups, 1)
+        found = np.unique(group * np.intp(self.clusters.n) + self.clusters.cluster)
+        return np.bincount(found // self.clusters.n, minlength=self.n_groups).astype(np.float64)
 
     @cached_property
     def cell_squares(self) -> Floats:

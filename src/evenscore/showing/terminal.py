@@ -25,7 +25,7 @@ _SHOWN = 24  # gaps in a table; the rest are in the frame
 
 
 def render(result: AuditResult) -> Group:
-    """Findings, people, gaps, cuts and warnings, as a renderable."""
+    """Findings, people, gaps, cuts, warnings and assumptions, as a renderable."""
     title = result.title or f"Audit of {result.sample.n:,} people"
     parts: list[Any] = [Text(title, style="bold"), Text("")]
     parts += [*tell(result.findings), Text(""), _people(result)]
@@ -39,6 +39,7 @@ def render(result: AuditResult) -> Group:
     if len(result.compared_groups) > 1:
         parts.append(Text(f"{result.thresholds.meaning} {result.thresholds.remark}"))
     parts += [Text(f"! {note}", style="yellow") for note in (*result.omitted, *result.warnings)]
+    parts += [Text(f"· {note}") for note in result.assumptions]
     return Group(*parts)
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Self, final
 import numpy as np
 
 from evenscore.auditing.blocks.base import AuditInput, Block, register
-from evenscore.auditing.blocks.curves import LARGE_CELL
+from evenscore.auditing.blocks.curves import LARGE_CELL, MANY_ROWS
 from evenscore.inference.certificates import METHODS, Certificate, certify
 from evenscore.scores import CLASSES, ClassName, GroupedScores
 
@@ -47,7 +47,10 @@ class Certificates(Block):
                 certificates.append(_refused(on, tolerance, level, reason))
                 continue
             table = _filled(scores, on)
-            small = scores.n_groups <= BOOTSTRAPPED and sizes.min() < LARGE_CELL
+            apart = scores.independent_sizes[CLASSES.index(on)]
+            small = scores.n_groups <= BOOTSTRAPPED and (
+                apart.min() < LARGE_CELL and sizes.min() < MANY_ROWS
+            )
             for method in METHODS if small else METHODS[:1]:
                 certificate = certify(
                     table,
@@ -93,4 +96,22 @@ def _filled(scores: GroupedScores, on: ClassName) -> GroupedScores:
         return scores
     positive = np.full(len(empty), bool(other))
     added = GroupedScores.from_codes(np.zeros(len(empty)), positive, empty, scores.groups)
-    return scores.merge(added)
+    members = scores.clusters
+    if members is None:
+        return scores.merge(added)
+    # Whoever is added is a cluster of their own.
+    own = np.divmod(scores.cell[members.row].astype(np.intp), scores.n_groups)
+    joined = [
+        np.concatenate(pair)
+        for pair in (
+            (scores.score[members.row], added.score),
+            (own[0] == 1, positive),
+            (own[1], empty),
+            (members.weight, np.ones(len(empty))),
+            (members.cluster, members.n + np.arange(len(empty))),
+        )
+    ]
+    score, positive, codes, weight, cluster = joined
+    return GroupedScores.from_codes(
+        score, positive, codes, scores.groups, weight=weight, cluster=cluster
+    )

@@ -19,6 +19,7 @@ from evenscore.scores.thinning import Outline, outline
 
 CURVES = 6  # pairs whose curves of ROC gaps are kept, of each class: more cannot be read
 LARGE_CELL = 20_000  # from here on DKW's band is narrow enough to spare the bootstrap
+MANY_ROWS = 200_000  # of clusters: to redraw more takes seconds
 
 
 @register
@@ -99,7 +100,9 @@ def _gap_curve(
     first, second = (scores.names[k] for k in pair)
     level = settings.confidence_level
     size = min(curve.reference.effective_size, curve.target.effective_size)
-    large, reason = size >= LARGE_CELL, ""
+    apart = min(curve.reference.independent_size, curve.target.independent_size)
+    # Clusters are worth redrawing even in large cells, as long as that is affordable.
+    large, reason = apart >= LARGE_CELL or size >= MANY_ROWS, ""
     if size == 0.0:
         cells = {scores.cell_name(CLASSES.index(on) * scores.n_groups + k) for k in pair}
         empty = [name for name in scores.empty_cells() if name in cells]

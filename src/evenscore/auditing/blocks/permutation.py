@@ -4,12 +4,18 @@ from dataclasses import dataclass
 from typing import ClassVar, Self, final
 
 from evenscore.auditing.blocks.base import AuditInput, Block, register
-from evenscore.inference.permutation import PermutationTest, corrected, permutation_tests
+from evenscore.inference.permutation import (
+    CROSSING,
+    PermutationTest,
+    corrected,
+    permutation_tests,
+)
 from evenscore.scores import CLASSES
 from evenscore.scores.thinning import coarsened
 
 MAX_PAIRS = 10  # of groups: tests of more pairs take seconds
 MAX_WEIGHTED = 20_000  # people who are exchanged one by one, as weighted ones must be
+MAX_CLUSTERED = 200_000  # rows that are exchanged with their cluster
 
 
 @register
@@ -33,7 +39,11 @@ class Permutations(Block):
             reason = f"{len(audit.groups.compared)} groups make too many pairs"
             return cls((), (f"Permutation tests are left out: {reason}.",))
         people = scores.cell_counts.sum()
-        weighted = any(cell.is_weighted for cell in scores.cell_distributions)
+        clustered = any(cell.is_clustered for cell in scores.cell_distributions)
+        weighted = any(cell.is_weighted for cell in scores.cell_distributions) and not clustered
+        if clustered and people > MAX_CLUSTERED:
+            reason = f"with clusters they take at most {MAX_CLUSTERED:,} rows here"
+            return cls((), (f"Permutation tests are left out: {reason}.",))
         if weighted and people > MAX_WEIGHTED:
             reason = f"with weights they take at most {MAX_WEIGHTED:,} people here"
             return cls((), (f"Permutation tests are left out: {reason}.",))
@@ -50,4 +60,9 @@ class Permutations(Block):
             )
         ]
         tests.sort(key=lambda test: CLASSES.index(test.on))  # stable: the pairs in their order
-        return cls(tuple(corrected(tests)))
+        tests = corrected(tests)
+        crossing = [test for test in tests if test.reason == CROSSING]
+        if not crossing:
+            return cls(tuple(tests))
+        some = "" if len(crossing) == len(tests) else f" for {len(crossing)} of {len(tests)} pairs"
+        return cls(tuple(tests), (f"Permutation tests are left out{some}: {CROSSING}.",))

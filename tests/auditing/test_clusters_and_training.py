@@ -1,0 +1,100 @@
+"""What an audit says of rows that belong together, and of rows the score was trained on."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from audit_schema import audit_schema
+
+import evenscore as es
+
+STORED = Path(__file__).parents[1] / "stored"
+
+
+@pytest.fixture(scope="module")
+def columns():
+    rng = np.random.default_rng(0)
+    cluster = np.repeat(np.arange(200), rng.integers(1, 8, 200))
+    n = len(cluster)
+    y, group = rng.integers(0, 2, n), np.array(list("ab"))[cluster % 2]
+    return y, rng.normal(size=200)[cluster] + rng.normal(size=n) + y, group, cluster
+
+
+def audit(columns, **options):
+    y, score, group, _ = columns
+    return es.audit(y, score, sensitive_features=group, constraints="bnsp", **options)
+
+
+def test_a_result_with_clusters_is_kept_and_described(columns):
+    result = audit(columns, cluster=columns[3], trained_on=True)
+    assert result.sample.clusters == 200
+    assert result.assumptions[0] == (
+        f"The {result.sample.n:,} rows belong to 200 clusters, which are taken to be independent."
+    )
+    assert result.settings.trained_on is True
+    data = json.loads(result.to_json())
+    jsonschema.Draft202012Validator(audit_schema()).validate(data)
+    read = es.AuditResult.from_dict(data)
+    assert read.assumptions == result.assumptions
+    assert read.to_dict() == data
+
+
+def test_intervals_are_wider_with_clusters(columns):
+    wide, narrow = audit(columns, cluster=columns[3]), audit(columns)
+    curves = zip(wide.roc_gaps, narrow.roc_gaps, strict=True)
+    for one, two in curves:
+        np.testing.assert_array_equal(one.value, two.value)
+        assert np.mean(one.pointwise_high - one.pointwise_low) > 1.15 * np.mean(
+            two.pointwise_high - two.pointwise_low
+        )
+    for name in ("selection_rate", "fpr"):
+        one, two = (getattr(r.thresholds, name) for r in (wide, narrow))
+        assert np.all(one.high - one.low > two.high - two.low)
+    assert np.all(wide.sample.effective_sizes < narrow.sample.effective_sizes)
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        (True, "These rows were used for training: "),
+        (False, "These rows were not used for training."),
+        (None, "Nobody said whether these rows were used for training; if they were, "),
+    ],
+)
+def test_whether_the_score_has_seen_the_rows_is_told(columns, said, sentence):
+    result = audit(columns, trained_on=said)
+    assert result.assumptions[0].startswith("Rows are taken to be independent; ")
+    assert result.assumptions[1].startswith(sentence)
+
+
+def test_what_is_no_answer_is_refused(columns):
+    with pytest.raises(ValueError, match="trained_on must be True, False or None, not 'yes'"):
+        audit(columns, trained_on="yes")
+
+
+def test_a_table_of_counts_has_no_clusters(columns):
+    y, score, group, cluster = columns
+    scores = es.GroupedScores.from_arrays(y, score, sensitive_features=group)
+    with pytest.raises(ValueError, match=r"^Clusters need rows: ") as caught:
+        es.audit_scores(scores, cluster=cluster)
+    assert "\n" not in str(caught.value)
+    known = es.GroupedScores.from_arrays(y, score, sensitive_features=group, cluster=cluster)
+    assert es.audit_scores(known, constraints="bnsp").sample.clusters == 200
+
+
+def test_an_empty_cell_of_the_other_class_is_no_obstacle(columns):
+    y, score, group, cluster = columns
+    y = np.where(group == "b", 0, y)
+    result = es.audit(y, score, sensitive_features=group, cluster=cluster, constraints="bnsp")
+    negatives = [c for c in result.certificate if c.on == "negatives"]
+    assert {c.lacking for c in negatives} <= {"", "data", "evenness"}
+    assert any("clusters" in w for c in negatives for w in c.warnings)
+
+
+def test_older_audits_say_nothing_of_it():
+    read = es.AuditResult.from_json(STORED / "audit-2.0.json")
+    assert read.assumptions == ()
+    assert read.sample.clusters is None
+    assert read.settings.trained_on is None

@@ -1,0 +1,372 @@
+"""Intervals with clusters: what is sampled is the cluster, not the row."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import evenscore as es
+from evenscore import GroupedScores, RocConstraint, metrics
+from evenscore.inference import (
+    bootstrap,
+    calibration_by_group,
+    certify,
+    cut_table,
+    permutation_tests,
+    rate_difference_estimates,
+    roc_gap_band,
+)
+from evenscore.inference.dkw import dkw_size
+from evenscore.inference.estimate import EstimateSettings
+from evenscore.inference.paired import PairedScores, paired_bootstrap
+from evenscore.inference.paired_rates import paired_roc_gaps
+from evenscore.inference.permutation import CROSSING
+from evenscore.scores.reading import read_rows
+from evenscore.scores.thresholds import rates_at
+
+CUTS = [-0.5, 0.4, 1.5]
+
+
+def people(rng, n_clusters=60, sizes=(1, 9), crossing=False, alike=0.5, levels=None):
+    """Labels, scores, groups and clusters of rows that are alike within clusters."""
+    cluster = np.repeat(np.arange(n_clusters), rng.integers(*sizes, n_clusters))
+    n = len(cluster)
+    group = rng.integers(0, 2, n) if crossing else cluster % 2
+    y = rng.integers(0, 2, n)
+    score = alike * rng.normal(size=n_clusters)[cluster] + rng.normal(size=n) + y
+    if levels is not None:
+        score = np.round(score * levels) / levels
+    return y, score, group, cluster
+
+
+def table(y, score, group, cluster=None, weight=None):
+    return GroupedScores.from_arrays(
+        y, score, sensitive_features=group, cluster=cluster, sample_weight=weight
+    )
+
+
+def numbers(scores):
+    """Every number that this side of the clusters gives, in one array."""
+    cuts, bins = cut_table(scores, CUTS), calibration_by_group(scores, n_bins=4)
+    found = [cuts.impact_ratio.low, cuts.impact_ratio.high]
+    for shares in (cuts.selection_rate, cuts.fpr, cuts.fnr, cuts.precision, bins.positives):
+        found += [shares.low, shares.high]
+    names = ["fpr", "tpr", "selection_rate", "error_rate"]
+    for e in rate_difference_estimates(scores, 0.4, names):
+        found.append(np.array([e.low, e.high, e.p_value]))
+    rates = np.linspace(0.0, 1.0, 21)
+    for kind in ("pointwise", "dkw", "simultaneous"):
+        band = roc_gap_band(scores, "negatives", rates, kind=kind, n_resamples=50)
+        found += [band.low, band.high]
+    return np.concatenate([np.ravel(part) for part in found])
+
+
+@pytest.mark.parametrize("levels", [None, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_clusters_of_one_row_change_nothing(levels, weighted):
+    rng = np.random.default_rng(1)
+    y, score, group, _ = people(rng, levels=levels)
+    weight = rng.gamma(2.0, size=len(y)) if weighted else None
+    alone = rng.permutation(len(y))
+    with_clusters = numbers(table(y, score, group, alone, weight))
+    np.testing.assert_allclose(with_clusters, numbers(table(y, score, group, None, weight)), 1e-12)
+    tests = [
+        [test.p_value for test in permutation_tests(t, n_permutations=99)]
+        for t in (table(y, score, group, alone), table(y, score, group))
+    ]
+    assert tests[0] == tests[1]
+
+
+@pytest.mark.parametrize("crossing", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_order_and_names_of_clusters_and_rows_do_not_matter(crossing, weighted):
+    rng = np.random.default_rng(2)
+    y, score, group, cluster = people(rng, crossing=crossing)
+    weight = rng.gamma(2.0, size=len(y)) if weighted else np.ones(len(y))
+    names = np.array([f"person {k}" for k in rng.permutation(cluster.max() + 1)])
+    order = rng.permutation(len(y))
+    renamed = numbers(table(y, score, group, names[cluster], weight))
+    np.testing.assert_allclose(renamed, numbers(table(y, score, group, cluster, weight)), 1e-12)
+    columns = (column[order] for column in (y, score, group, cluster, weight))
+    moved = table(*columns)
+    for on in ("pointwise", "dkw"):
+        band, other = (
+            roc_gap_band(t, "positives", [0.1, 0.5], kind=on)
+            for t in (moved, table(y, score, group, cluster, weight))
+        )
+        np.testing.assert_allclose(band.low, other.low, atol=1e-9)
+    for name in ("selection_rate", "precision"):
+        one, two = (
+            getattr(cut_table(t, CUTS), name)
+            for t in (moved, table(y, score, group, cluster, weight))
+        )
+        np.testing.assert_allclose(one.low, two.low, atol=1e-9)
+
+
+def naive_variance(inside, weight, cluster):
+    """V of a share, cluster by cluster, in words of one syllable."""
+    p = sum(weight[inside]) / sum(weight)
+    known = sorted(set(cluster.tolist()))
+    total = 0.0
+    for name in known:
+        own = [k for k in range(len(cluster)) if cluster[k] == name]
+        total += sum(weight[k] * (float(inside[k]) - p) for k in own) ** 2
+    return p, total / sum(weight) ** 2 * len(known) / (len(known) - 1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("levels", [None, 2])
+def test_the_size_behind_a_share_is_the_naive_one_but_for_caution(weighted, levels):
+    """In the middle, of many clusters: Student's factor and the prior are a few per cent."""
+    rng = np.random.default_rng(3)
+    y, score, group, cluster = people(rng, n_clusters=600, alike=1.0, levels=levels)
+    weight = rng.gamma(4.0, size=len(y)) if weighted else np.ones(len(y))
+    scores = table(y, score, group, cluster, weight)
+    cell = (y == 0) & (group == 0)
+    own = scores.cell_distributions[0]
+    for cut in (0.0, 0.5):
+        p, V = naive_variance(score[cell] > cut, weight[cell], cluster[cell])
+        size = float(own.size_behind(p))
+        assert 0.9 * p * (1 - p) / V < size < 1.02 * p * (1 - p) / V
+        assert size < own.effective_size
+    sharp = own.size_behind([0.5], z=1e-3)  # without Student's factor
+    p, V = naive_variance(score[cell] > own.threshold(0.5), weight[cell], cluster[cell])
+    assert float(sharp[0]) == pytest.approx(p * (1 - p) / V, rel=0.03)
+
+
+def test_a_negative_correlation_is_not_claimed():
+    """Of every pair of rows one lies above the median: the share does not vary at all."""
+    values = np.arange(400.0)
+    cluster = np.concatenate([np.arange(200), np.arange(200)])
+    scores = table(np.r_[np.zeros(400), 1], np.r_[values, 0.0], np.zeros(401), np.r_[cluster, 999])
+    own = scores.cell_distributions[0]
+    assert np.all(own.size_behind(np.linspace(0, 1, 11)) <= 400.0)
+
+
+@pytest.mark.parametrize("times", [4, 9])
+def test_copies_of_rows_are_worth_the_rows(times):
+    rng = np.random.default_rng(4)
+    n = 800
+    y, group, score = rng.integers(0, 2, n), rng.integers(0, 2, n), rng.normal(size=n)
+    single = table(y, score, group)
+    copies = [np.repeat(column, times) for column in (y, score, group, np.arange(n))]
+    known, unknown = table(*copies), table(*copies[:3])
+
+    def widths(scores):
+        cuts = cut_table(scores, [0.4])
+        band = roc_gap_band(scores, "negatives", [0.25, 0.5], kind="pointwise")
+        [gap] = bootstrap(
+            scores,
+            lambda t: np.array([np.diff(rates_at(t, 0.4).fpr[0])[0]]),
+            n_resamples=1000,
+            random_state=0,
+        ).intervals()
+        return np.array(
+            [
+                (cuts.fpr.high - cuts.fpr.low)[0, 0],
+                (cuts.precision.high - cuts.precision.low)[0, 1],
+                (band.high - band.low).mean(),
+                gap.standard_error,
+            ]
+        )
+
+    original, clustered, as_if = widths(single), widths(known), widths(unknown)
+    np.testing.assert_allclose(clustered, original, rtol=0.12)
+    np.testing.assert_allclose(as_if * np.sqrt(times), original, rtol=0.25)
+    sizes = [dkw_size(t.cell_distributions[0], 0.05) for t in (single, known)]
+    assert 0.85 < sizes[1] / sizes[0] <= 1.0
+    # Copies are ties, with which a simultaneous band is more careful.
+    rates = np.linspace(0.1, 0.9, 9)
+    bands = [roc_gap_band(t, "negatives", rates, n_resamples=400) for t in (single, known)]
+    wide = [float(np.mean(band.high - band.low)) for band in bands]
+    assert 0.95 < wide[1] / wide[0] < 1.3
+
+
+def test_dkw_says_what_it_rests_on():
+    scores = table(*people(np.random.default_rng(5)))
+    [warning] = roc_gap_band(scores, "negatives", [0.5], kind="dkw").warnings
+    assert "clusters" in warning
+    certificate = certify(scores, 0.3, on="negatives")
+    assert any("clusters" in warning for warning in certificate.warnings)
+
+
+def test_one_cluster_only_is_worth_one_observation():
+    rng = np.random.default_rng(6)
+    y, score, group, _ = people(rng)
+    scores = table(y, score, group, group)  # each group is one cluster
+    own = scores.cell_distributions[0]
+    assert own.independent_size == 1.0
+    np.testing.assert_array_equal(own.size_behind([0.0, 0.3, 1.0]), 1.0)
+    fpr = cut_table(scores, CUTS).fpr
+    assert np.all(fpr.high - fpr.low > 0.6)
+    band = roc_gap_band(scores, "negatives", [0.5], kind="pointwise")
+    assert band.high[0] - band.low[0] > 0.9
+    assert "1 cluster only" in band.warnings[0]
+    assert not np.isnan(numbers(scores)).any()
+
+
+def test_all_scores_alike_in_clusters():
+    scores = table([0, 0, 1, 1] * 10, [1.0] * 40, [0, 1] * 20, np.arange(40) // 4)
+    sizes = scores.cell_distributions[0].size_behind([0.1, 0.5])
+    np.testing.assert_allclose(sizes, scores.independent_sizes[0, 0])
+
+
+def test_a_cell_of_three_large_clusters_is_warned_of():
+    rng = np.random.default_rng(7)
+    cluster = np.repeat(np.arange(63), np.where(np.arange(63) < 3, 100, 5))
+    group = np.where(cluster < 3, "few", "many")
+    y, score = rng.integers(0, 2, len(cluster)), rng.normal(size=len(cluster))
+    result = es.audit(y, score, sensitive_features=group, cluster=cluster, constraints="bnsp")
+    assert any("fewer than 30 clusters" in w and "few (3)" in w for w in result.warnings)
+    assert any("Cells worth fewer than 30 clusters" in w for w in result.warnings)
+    assert result.sample.clusters == 63
+
+
+# ---------------------------------------------------------------------- what is redrawn
+
+
+def test_the_bootstrap_draws_clusters_whole_in_all_cells():
+    """Every cluster has one row in each cell: their weights are the same in all replicates."""
+    cluster = np.repeat(np.arange(25), 4)
+    y, group = np.tile([0, 0, 1, 1], 25), np.tile([0, 1, 0, 1], 25)
+    scores = table(y, np.arange(100.0), group, cluster)
+    found = bootstrap(scores, lambda t: t.cell_weights.ravel(), n_resamples=20, random_state=0)
+    np.testing.assert_array_equal(found.replicates, 25.0)
+    weighed = bootstrap(
+        scores, lambda t: np.array([t.cell_counts.sum(), len(t.score)]), n_resamples=20
+    )
+    assert np.all(weighed.replicates[:, 0] == 100.0)
+    assert np.all(weighed.replicates[:, 1] % 4 == 0)
+
+
+def test_the_bootstrap_of_cells_keeps_their_weights():
+    scores = table(*people(np.random.default_rng(8), crossing=True))
+    found = bootstrap(
+        scores, lambda t: t.cell_weights.ravel(), n_resamples=10, sampling="cells", random_state=0
+    )
+    np.testing.assert_allclose(
+        found.replicates, np.broadcast_to(scores.cell_weights.ravel(), (10, 4))
+    )
+
+
+def test_coarse_bands_keep_clusters():
+    """More than 4,096 values are seen through levels, clusters with them."""
+    rng = np.random.default_rng(9)
+    scores = table(*people(rng, n_clusters=2000, sizes=(10, 11), alike=2.0))
+    rates = np.linspace(0.1, 0.9, 9)
+    wide, narrow = (
+        roc_gap_band(t, "negatives", rates, n_resamples=100)
+        for t in (scores, replace(scores, clusters=None))
+    )
+    assert np.mean(wide.high - wide.low) > 1.4 * np.mean(narrow.high - narrow.low)
+
+
+@pytest.mark.parametrize("crossing", [False, True])
+def test_paired_differences_of_copies_are_those_of_the_rows(crossing):
+    rng = np.random.default_rng(10)
+    n, times = 300, 6
+    y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    one, two = rng.normal(size=n) + y, rng.normal(size=n) + 0.5 * y
+    settings = EstimateSettings(n_resamples=400)
+    roc = RocConstraint(on="negatives", rates=(0.25,))
+
+    def width(copies, cluster):
+        columns = [np.repeat(column, copies) for column in (y, group, one, two)]
+        rows = read_rows(*columns[:2], cluster=cluster).named()
+        pair = PairedScores(rows, (columns[2], columns[3]))
+        keys = roc.keys(rows.groups)
+        if crossing:
+            [found] = paired_bootstrap(pair, roc.values, keys, "roc", settings)
+        else:
+            [found] = paired_roc_gaps(pair, keys, ("negatives",), (0.25,), settings)
+        return found.difference.high - found.difference.low
+
+    original = width(1, None)
+    assert width(times, np.repeat(np.arange(n), times)) == pytest.approx(original, rel=0.25)
+    assert width(times, None) < 0.65 * original
+
+
+def test_a_group_whose_clusters_are_not_drawn_costs_the_draw_only():
+    """Three clusters of a group: one draw in twenty has none of them."""
+    rng = np.random.default_rng(11)
+    cluster = np.repeat(np.arange(40), 5)
+    group, y = (cluster < 3).astype(int), np.zeros(200, dtype=int)
+    y[::5] = 1
+    rows = read_rows(y, group, cluster=cluster).named()
+    pair = PairedScores(rows, (rng.normal(size=200), rng.normal(size=200)))
+    roc = RocConstraint(on="negatives", rates=(0.5,))
+    settings = EstimateSettings(n_resamples=200)
+    [found] = paired_roc_gaps(pair, roc.keys(rows.groups), ("negatives",), (0.5,), settings)
+    assert found.difference.low < found.difference.high
+    assert "3 observations only" in " ".join(found.difference.warnings)
+
+
+# ---------------------------------------------------------------------- permutations
+
+
+def test_permutations_exchange_clusters():
+    """Copies of rows: the test by clusters has the p-value of the rows, but for chance."""
+    rng = np.random.default_rng(12)
+    n, times = 80, 5
+    y, group, score = np.zeros(n), np.arange(n) % 2, rng.normal(size=n)
+    copies = [np.repeat(column, times) for column in (y, score, group, np.arange(n))]
+    options = dict(on="negatives", n_permutations=1999, statistic="auc")
+    [single] = permutation_tests(table(y, score, group), **options)
+    [known] = permutation_tests(table(*copies), **options)
+    [unknown] = permutation_tests(table(*copies[:3]), **options)
+    assert known.value == pytest.approx(single.value)
+    assert known.p_value == pytest.approx(single.p_value, abs=0.05)
+    assert unknown.p_value < known.p_value
+
+
+def test_permutations_by_cluster_reject_as_often_as_they_should():
+    rng = np.random.default_rng(13)
+    p_values = {True: [], False: []}
+    for _ in range(200):
+        y, score, group, cluster = people(rng, n_clusters=40, alike=1.0)
+        score -= y
+        for known in (True, False):
+            scores = table(y, score, group, cluster if known else None)
+            [test] = permutation_tests(
+                scores, on="negatives", n_permutations=99, random_state=rng, statistic="auc"
+            )
+            p_values[known].append(test.p_value)
+    assert np.mean(np.array(p_values[True]) <= 0.1) < 0.1 + 3 * np.sqrt(0.09 / 200)
+    assert np.mean(np.array(p_values[False]) <= 0.1) > 0.2
+
+
+def test_clusters_in_both_groups_are_not_exchanged():
+    y, score, group, cluster = people(np.random.default_rng(14), crossing=True)
+    tests = permutation_tests(table(y, score, group, cluster))
+    assert {test.reason for test in tests} == {CROSSING}
+    result = es.audit(y, score, sensitive_features=group, cluster=cluster, constraints="bnsp")
+    assert sum("Permutation tests are left out" in text for text in result.omitted) == 1
+
+
+# ---------------------------------------------------------------------- the border
+
+
+def test_metrics_take_clusters():
+    y, score, group, cluster = people(np.random.default_rng(15), alike=2.0)
+    options = dict(sensitive_features=group, constraints=RocConstraint(rates=(0.25,)))
+    wide = metrics.gap_estimates(y, score, cluster=cluster, **options)
+    narrow = metrics.gap_estimates(y, score, **options)
+    for one, two in zip(wide, narrow, strict=True):
+        assert one.value == two.value
+        assert one.high - one.low > two.high - two.low
+    same = (metrics.roc_gap(y, score, sensitive_features=group, rate=0.25, cluster=c)
+            for c in (cluster, None))  # fmt: skip
+    assert len(set(same)) == 1
+    paired = metrics.paired_differences(y, score, -score, cluster=cluster, **options)
+    assert len(paired) == 1 + len(wide)
+
+
+def test_repairs_report_intervals_by_cluster():
+    y, score, group, cluster = people(np.random.default_rng(16), n_clusters=400, alike=2.0)
+    wide, narrow = (
+        es.repair(y, score, sensitive_features=group, cluster=c) for c in (cluster, None)
+    )
+    for when in ("before", "after"):
+        for one, two in zip(wide.gaps[when], narrow.gaps[when], strict=True):
+            assert one.value == pytest.approx(two.value)
+            assert one.high - one.low > two.high - two.low
