@@ -13,6 +13,7 @@ from evenscore.inference.influence import (
     overall_form,
     placement_moments,
     small_sample_factor,
+    worth,
 )
 from evenscore.inference.intervals import normal_quantile
 from evenscore.inference.log_odds import auc_limits
@@ -40,32 +41,45 @@ def auc_estimates(
     used = np.flatnonzero(np.any(form != 0.0, axis=-1)).tolist()
     value = np.array([moments.matrix.overall])
     variance, freedom, unknown = moments.totals(form[None])
-    shares = ratio(scores.cell_weights, scores.cell_weights.sum(axis=1, keepdims=True), 0.0)
-    inverse = np.sum(ratio(shares.reshape(-1) ** 2, moments.effective_sizes, 0.0), keepdims=True)
+    size = _pooled_size(scores, moments)
+    if moments.rows is not None:
+        alone = moments.rows.totals(form[None])[0]
+        size = worth(size, _pooled_size(scores, moments.rows), variance, alone)
     z = np.asarray(normal_quantile(0.5 + level / 2.0))
-    ends = auc_limits(value, variance, freedom, ratio(1.0, inverse, 0.0), z)
+    low, high = auc_limits(value, variance, freedom, size, z)
     overall = _estimate(
-        "AUC", *(float(column[0]) for column in (value, *ends, variance, freedom)), used, scores,
-        level, unknown=bool(unknown[0]),
+        "AUC", float(value[0]), float(low[0]), float(high[0]), float(variance[0]),
+        float(freedom[0]), used, scores, level, unknown=bool(unknown[0]),
     )  # fmt: skip
     return overall, _table(scores, moments, level)
 
 
+def _pooled_size(scores: GroupedScores, moments: PlacementMoments) -> Floats:
+    """1/(1/m + 1/n) of all negatives and all positives, in an array of one."""
+    shares = ratio(scores.cell_weights, scores.cell_weights.sum(axis=1, keepdims=True), 0.0)
+    parts = ratio(np.square(shares).reshape(-1), moments.effective_sizes, 0.0)
+    return ratio(1.0, np.array([parts.sum()]), 0.0)
+
+
 def _table(scores: GroupedScores, moments: PlacementMoments, level: float) -> list[list[Estimate]]:
     """The AUCs between cells, computed all at once: a hundred groups have 40,000 of them."""
-    value, sizes = moments.matrix.values, moments.effective_sizes
+    value = moments.matrix.values
     within, across, overlap = _within(moments)
     np.fill_diagonal(within, 0.0)
     both = within + within.T
     variance = np.maximum(both + 2.0 * across, 0.0)
-    inverse = ratio(1.0, sizes, np.inf)
+    inverse = ratio(1.0, moments.effective_sizes, np.inf)
+    sizes = 1.0 / (inverse[:, None] + inverse)
+    if moments.rows is not None:
+        rows, alone = ratio(1.0, moments.rows.effective_sizes, np.inf), _within(moments.rows)[0]
+        sizes = worth(sizes, 1.0 / (rows[:, None] + rows), variance, alone + alone.T)
     with np.errstate(invalid="ignore", divide="ignore"):  # Welch and Satterthwaite, two cells
         # Of perfectly separated cells the sizes tell, as if everybody had the same influence.
         share = np.where(both > 0.0, within / both, inverse[:, None] / (inverse[:, None] + inverse))
         first = np.square(share) / moments.freedom[:, None]
         freedom = np.maximum(overlap / (first + first.T), 1.0)
     z = np.asarray(normal_quantile(0.5 + level / 2.0))
-    low, high = auc_limits(value, variance, freedom, 1.0 / (inverse[:, None] + inverse), z)
+    low, high = auc_limits(value, variance, freedom, sizes, z)
     columns = (table.tolist() for table in (value, low, high, variance, freedom))
     names = moments.matrix.cells
     return [

@@ -40,14 +40,16 @@ class ClusterParts:
         n_clusters = int(cluster.max(initial=-1)) + 1
         found, part = np.unique(cell.astype(np.intp) * n_clusters + cluster, return_inverse=True)
         starts = np.searchsorted(found, np.arange(n_cells + 1) * n_clusters)
-        totals = np.bincount(part, weight, len(found))
+        totals = np.asarray(np.bincount(part, weight, len(found)), dtype=np.float64)
         return cls(part, found % max(n_clusters, 1), totals, starts)
 
     def sums(self, values: Floats) -> Floats:
         """Sums of values of observations, (…, observations), over the parts."""
         flat = values.reshape(-1, values.shape[-1])
-        sums = [np.bincount(self.part, row, len(self.cluster)) for row in flat]
-        return np.array(sums).reshape(*values.shape[:-1], len(self.cluster))
+        sums = np.empty((len(flat), len(self.cluster)))
+        for k, row in enumerate(flat):
+            sums[k] = np.bincount(self.part, row, len(self.cluster))
+        return sums.reshape(*values.shape[:-1], len(self.cluster))
 
     def slices(self) -> list[slice]:
         """The parts of each cell."""

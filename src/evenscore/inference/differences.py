@@ -26,6 +26,7 @@ from evenscore.inference.influence import (
     linear_forms,
     placement_moments,
     satterthwaite,
+    worth,
 )
 from evenscore.inference.intervals import invert, normal_quantile, student
 from evenscore.inference.log_odds import AucPair, LogOdds, normal_of_student
@@ -138,6 +139,9 @@ class _Differences(NamedTuple):
             for column in zip(*(moments.totals(form) for form in (plus, minus, gap)), strict=True)
         )
         sizes, shared, by_size = _populations(sides, moments)
+        if moments.rows is not None:
+            alone = np.array([moments.rows.totals(form)[0] for form in (plus, minus)])
+            sizes = worth(sizes, _populations(sides, moments.rows)[0], variances[:2], alone)
         alike = np.array([satterthwaite(row, moments.freedom)[1] for row in by_size])
         return cls(
             total,

@@ -34,8 +34,8 @@ class PlacementMoments:
     `first[c]` is their sum weighted by w, `second[c]` the sum of their outer products weighted by
     w². `matrix` holds the AUCs, which are first moments too. `counts` and `effective_sizes` are
     numbers of observations by cell. If there are clusters, they are numbers of clusters, `parts`
-    says what each has in each cell, and in the place of `second` there are `sums`, the placements
-    weighted by w and summed over each part, (2K + 1, parts).
+    says what each has in each cell, `sums` are the placements weighted by w and summed over each
+    part, (2K + 1, parts), and `rows` are the moments as if rows were independent.
     """
 
     matrix: AucMatrix
@@ -45,6 +45,7 @@ class PlacementMoments:
     effective_sizes: Floats
     parts: ClusterParts | None = None
     sums: Floats | None = None
+    rows: "PlacementMoments | None" = None
 
     def variance_by_cell(self, forms: Floats) -> Floats:
         """Variance that each cell adds to statistics with linear forms g, shape (…, 2K, 2K + 1).
@@ -57,8 +58,8 @@ class PlacementMoments:
             flat = forms.reshape(-1, *forms.shape[-2:])
             step = max(1, _CHUNK // (len(self.parts.cluster) + 1))
             chunks = [flat[k : k + step] for k in range(0, len(flat), step)]
-            found = [self._variance_by_cluster(self.parts, chunk) for chunk in chunks]
-            return np.concatenate(found).reshape(forms.shape[:-1])
+            by_chunk = [self._variance_by_cluster(self.parts, chunk) for chunk in chunks]
+            return np.concatenate(by_chunk).reshape(forms.shape[:-1])
         totals = self.first[:, -1]
         mean = np.einsum("...cj,cj->...c", forms, self.first)
         mean = ratio(mean, totals, 0.0)
@@ -174,19 +175,19 @@ def _collected(scores: GroupedScores) -> PlacementMoments:
             cell = scores.cell[block.rows]
             own = scores.weight[block.rows] * scale[cell]
             placement[cell, np.arange(len(cell))] -= 0.5 * own
-        if parts is None:
-            _add_second_moments(second, placement, scores, block.rows)
-        else:
+        _add_second_moments(second, placement, scores, block.rows)
+        if parts is not None:
             kept.append(placement)
     matrix = matrix_of_pairs(scores, pairs)
     first = np.concatenate([matrix.ordered_pairs.T * scale, totals[:, None]], axis=1)
+    counts, sizes = scores.cell_counts.reshape(-1), scores.effective_sizes.reshape(-1)
+    alone = PlacementMoments(matrix, first, second, counts, sizes)
     if parts is None or scores.clusters is None:
-        counts, sizes = scores.cell_counts.reshape(-1), scores.effective_sizes.reshape(-1)
-        return PlacementMoments(matrix, first, second, counts, sizes)
+        return alone
     placements = np.concatenate([np.empty((n_cells, 0)), *kept], axis=1)
     rows, weight = scores.clusters.row, scores.clusters.weight
     sums = np.array([*(parts.sums(row[rows] * weight) for row in placements), parts.weight])
-    return PlacementMoments(matrix, first, second, parts.counts, parts.sizes, parts, sums)
+    return PlacementMoments(matrix, first, second, parts.counts, parts.sizes, parts, sums, alone)
 
 
 def _add_second_moments(
@@ -246,6 +247,15 @@ def satterthwaite(by_cell: Floats, freedom: Floats) -> tuple[float, float]:
         return variance, 1e9
     shares = by_cell / variance
     return variance, float(1.0 / np.sum(shares[shares > 0] ** 2 / freedom[shares > 0]))
+
+
+def worth(clusters: Floats, rows: Floats, variance: Floats, alone: Floats) -> Floats:
+    """How many independent people a sample is worth: the number of rows by the design effect.
+
+    That is `variance`, with clusters, over what it would be if rows were independent, `alone`. It
+    is at least the number of clusters, which takes its place where there is no variance.
+    """
+    return np.maximum(clusters, rows * ratio(alone, variance, 0.0))
 
 
 def check_sampling(sampling: Sampling) -> None:
