@@ -171,13 +171,12 @@ class _Differences(NamedTuple):
             LogOdds.of(self.aucs[:, k], self.variances[:, k], self.sizes[:, k]) for k in (0, 1)
         )
         unit = ratio(self.variance, np.square(self.total), 0.0)
-        unseen = [
-            np.maximum(odds.variance - self.variances[:, k], 0.0)
-            for k, odds in enumerate((one, two))
-        ]
         covariance = (self.variances.sum(axis=1) - unit) / 2.0
-        covariance = covariance + self.shared * np.sqrt(unseen[0] * unseen[1])
-        return AucPair.of(one, two, covariance, unit)
+        odds = np.stack([one.variance, two.variance], axis=1)
+        # Gart's variances are 1/(1 + e) of the known ones at least; above them are unseen people.
+        seen = np.sqrt(np.minimum(ratio(odds, self.variances, 1.0), 1.0)).prod(axis=1)
+        unseen = np.sqrt(np.maximum(odds - self.variances, 0.0)).prod(axis=1)
+        return AucPair.of(one, two, seen * covariance + self.shared * unseen, seen * unit)
 
     def take(self, some: Ints) -> "_Differences":
         """Some of them."""

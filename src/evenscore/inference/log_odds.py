@@ -95,7 +95,10 @@ class AucPair(NamedTuple):
 
     @classmethod
     def of(cls, one: LogOdds, two: LogOdds, covariance: Floats, variance: Floats) -> "AucPair":
-        """`variance` is what that of the difference has to be at least, to first order."""
+        """`variance` is what that of the difference has to be at least, to first order.
+
+        It exceeds what the two allow where proportions of the data vary, which neither is about.
+        """
         scale = np.sqrt(one.variance * two.variance)
         correlation = np.clip(ratio(covariance, scale, 0.0), -1.0, 1.0)
         found = one.variance + two.variance - 2.0 * correlation * scale
