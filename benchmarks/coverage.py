@@ -23,10 +23,12 @@ import argparse
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-from covering import bands, certificates, cuts, family, gaps, paired
+from covering import bands, certificates, clusters, cuts, family, gaps, near_one, paired
 
 PARTS = {
     "gaps": gaps,
+    "near_one": near_one,
+    "clusters": clusters,
     "bands": bands,
     "cuts": cuts,
     "paired": paired,

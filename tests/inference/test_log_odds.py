@@ -105,6 +105,16 @@ def test_how_sure_a_gap_is_beyond_comes_from_its_interval():
     assert checked >= 2
 
 
+def test_every_auc_gap_of_an_audit_brings_it_along():
+    import evenscore as es
+
+    y, score, group = apart(1, n_groups=3)
+    result = es.audit(y, score, sensitive_features=group, tolerance=0.01)
+    gaps = [gap for gap in result.gaps if gap.family == "auc" and gap.has_interval]
+    assert len(gaps) == 24
+    assert not np.isnan([gap.beyond_p_value for gap in gaps]).any()
+
+
 @pytest.mark.parametrize("shift", [1.0, 3.3])
 def test_renaming_groups_changes_the_sign_only(shift):
     y, score, group = apart(4, shift=shift)

@@ -54,11 +54,8 @@ class LogOdds(NamedTuple):
         value = np.where(value < _EXACT, 0.0, np.where(value > 1.0 - _EXACT, 1.0, value))
         event = ratio(variance, value * (1.0 - value), 0.0)
         seen = ratio(np.minimum(value, 1.0 - value), event, 0.0)
-        with np.errstate(divide="ignore"):  # nobody: the AUC is NaN
-            unseen = _EVENT / size / np.sqrt(1.0 + seen / _SEEN)
-        largest = np.maximum(event, unseen)
-        scaled = np.where(largest > 0.0, largest, 1.0)
-        event = largest * ((event / scaled) ** 4 + (unseen / scaled) ** 4) ** 0.25
+        unseen = _EVENT * ratio(1.0, size, np.nan) / np.sqrt(1.0 + seen / _SEEN)
+        event = np.sqrt(np.hypot(np.square(event), np.square(unseen)))
         middle = (value + event / 2.0) / (1.0 + event)
         spread = middle * (1.0 - middle)
         error = np.sqrt(ratio(event / (1.0 + event), spread, 0.0))
