@@ -30,10 +30,24 @@ import argparse
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-from covering import bands, certificates, clusters, cross_fit, cuts, family, gaps, jumps, paired
+from covering import (
+    auc_clusters,
+    bands,
+    certificates,
+    clusters,
+    cross_fit,
+    cuts,
+    family,
+    gaps,
+    jumps,
+    near_one,
+    paired,
+)
 
 PARTS = {
     "gaps": gaps,
+    "near_one": near_one,
+    "auc_clusters": auc_clusters,
     "bands": bands,
     "jumps": jumps,
     "cuts": cuts,

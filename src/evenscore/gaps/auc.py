@@ -236,7 +236,6 @@ class AucConstraint(GapFamily):
             blank,
             lambda some: self._sides(scores.cell_weights, compared[some]),
             self._varies(settings),
-            self.definition.of_aucs,
         )
 
     def _sides(self, cell_weights: Floats, pairs: Pairs | None = None) -> Floats:

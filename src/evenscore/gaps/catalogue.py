@@ -61,8 +61,6 @@ class Notion:
 
     # Its populations are pooled in the proportions of the data, which vary with the sample.
     proportions_vary: ClassVar[bool] = True
-    # The statistic is an AUC, or a mean of AUCs.
-    of_aucs: ClassVar[bool] = True
 
     def statistic(self, cell_weights: Floats, own: int, other: int) -> Floats:
         """Coefficients, over the 2K × 2K AUC matrix, of the statistic of group `own`.

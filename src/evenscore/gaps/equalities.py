@@ -61,7 +61,6 @@ class PairEquality(ABC):
     proportions_vary = False
     compares_others = True
     has_reference = False
-    of_aucs = True
     ranks_higher = 0
     meaning = "Compares two AUCs between mixtures of the groups' positives and negatives."
 
@@ -126,8 +125,6 @@ class Combination(PairEquality):
     """Γ₁C₁ + … + Γ₅C₅: its positive and its negative part, which are not AUCs."""
 
     gap_weights: tuple[float, ...]
-
-    of_aucs = False
 
     def sides(self, cell_weights: Floats, first: int, second: int) -> tuple[Floats, Floats]:
         """Its positive and its negative part."""

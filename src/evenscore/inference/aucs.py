@@ -5,18 +5,20 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from evenscore.inference.cluster_sums import cluster_parts
 from evenscore.inference.estimate import SMALL_CELL, Estimate, Sampling, check_level
 from evenscore.inference.influence import (
     PlacementMoments,
     check_sampling,
     overall_form,
     placement_moments,
-    satterthwaite,
-    unbiased,
+    small_sample_factor,
+    worth,
 )
-from evenscore.inference.intervals import normal_quantile, student, wilson
+from evenscore.inference.intervals import normal_quantile
+from evenscore.inference.log_odds import auc_limits
 from evenscore.scores import GroupedScores, check_scores
-from evenscore.scores.arrays import Floats
+from evenscore.scores.arrays import Floats, ratio
 
 
 def auc_estimates(
@@ -28,8 +30,8 @@ def auc_estimates(
 ) -> tuple[Estimate, list[list[Estimate]]]:
     """The overall AUC, and every AUC between cells as a 2K × 2K table of estimates.
 
-    Intervals are made on the log-odds scale, so that they stay within [0, 1]; where cells are
-    perfectly separated, Wilson's interval for the smaller one. The diagonal is ½ by definition.
+    Intervals are made on the log-odds scale, so that they stay within [0, 1], also where cells are
+    perfectly separated (`log_odds`). The diagonal is ½ by definition.
     """
     check_scores(scores)
     level = check_level(confidence_level)
@@ -37,52 +39,53 @@ def auc_estimates(
     moments = placement_moments(scores) if moments is None else moments
     form = overall_form(scores, sampling)
     used = np.flatnonzero(np.any(form != 0.0, axis=-1)).tolist()
-    with np.errstate(invalid="ignore", divide="ignore"):
-        pooled = scores.cell_weights.sum(axis=1) ** 2 / scores.cell_squares.sum(axis=1)
-    value = moments.matrix.overall
-    by_cell = moments.variance_by_cell(form)
-    variance, freedom = satterthwaite(by_cell, moments.freedom)
-    z = normal_quantile(0.5 + level / 2.0)
-    low, high = auc_limits(*(np.asarray(n) for n in (value, variance, freedom, pooled.min(), z)))
+    value = np.array([moments.matrix.overall])
+    variance, freedom, unknown, _ = moments.totals(form[None])
+    size = _pooled_size(scores, moments)
+    if moments.rows is not None:
+        alone = moments.rows.totals(form[None])[0]
+        size = worth(size, _pooled_size(scores, moments.rows), variance, alone)
+    z = np.asarray(normal_quantile(0.5 + level / 2.0))
+    low, high = auc_limits(value, variance, freedom, size, z)
     overall = _estimate(
-        "AUC", value, (float(low), float(high)), variance, freedom, used, scores, level,
-        unknown=bool(moments.resting_on_bounds(by_cell)),
+        "AUC", float(value[0]), float(low[0]), float(high[0]), float(variance[0]),
+        float(freedom[0]), used, scores, level, unknown=bool(unknown[0]),
     )  # fmt: skip
     return overall, _table(scores, moments, level)
 
 
-def auc_limits(
-    value: Floats, variance: Floats, freedom: Floats, size: Floats, z: Floats
-) -> tuple[Floats, Floats]:
-    """Interval of an AUC at the level of the normal quantile z."""
-    from scipy.special import expit, logit
-
-    inside = (value > 0.0) & (value < 1.0)
-    safe = np.where(inside, value, 0.5)
-    half = student(z, freedom) * np.sqrt(variance) / (safe * (1.0 - safe))
-    low, high = (expit(logit(safe) + side * half) for side in (-1.0, 1.0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        edge = wilson(value, size, z)
-    return np.where(inside, low, edge[0]), np.where(inside, high, edge[1])
+def _pooled_size(scores: GroupedScores, moments: PlacementMoments) -> Floats:
+    """1/(1/m + 1/n) of all negatives and all positives, in an array of one."""
+    shares = ratio(scores.cell_weights, scores.cell_weights.sum(axis=1, keepdims=True), 0.0)
+    parts = ratio(np.square(shares).reshape(-1), moments.effective_sizes, 0.0)
+    return ratio(1.0, np.array([parts.sum()]), 0.0)
 
 
 def _table(scores: GroupedScores, moments: PlacementMoments, level: float) -> list[list[Estimate]]:
     """The AUCs between cells, computed all at once: a hundred groups have 40,000 of them."""
-    value, sizes = moments.matrix.values, moments.effective_sizes
-    within = _within(moments)
+    value = moments.matrix.values
+    within, across, overlap = _within(moments)
     np.fill_diagonal(within, 0.0)
-    variance = within + within.T
+    both = within + within.T
+    variance = np.maximum(both + 2.0 * across, 0.0)
+    inverse = ratio(1.0, moments.effective_sizes, np.inf)
+    sizes = 1.0 / (inverse[:, None] + inverse)
+    if moments.rows is not None:
+        rows, alone = ratio(1.0, moments.rows.effective_sizes, np.inf), _within(moments.rows)[0]
+        sizes = worth(sizes, 1.0 / (rows[:, None] + rows), variance, alone + alone.T)
     with np.errstate(invalid="ignore", divide="ignore"):  # Welch and Satterthwaite, two cells
-        first = np.square(within / variance) / moments.freedom[:, None]
-        freedom = np.where(variance > 0.0, 1.0 / (first + first.T), 1e9)
+        # Of perfectly separated cells the sizes tell, as if everybody had the same influence.
+        share = np.where(both > 0.0, within / both, inverse[:, None] / (inverse[:, None] + inverse))
+        first = np.square(share) / moments.freedom[:, None]
+        freedom = np.maximum(overlap / (first + first.T), 1.0)
     z = np.asarray(normal_quantile(0.5 + level / 2.0))
-    low, high = auc_limits(value, variance, freedom, np.minimum(sizes[:, None], sizes), z)
+    low, high = auc_limits(value, variance, freedom, sizes, z)
     columns = (table.tolist() for table in (value, low, high, variance, freedom))
     names = moments.matrix.cells
     return [
         [
             _estimate(
-                f"AUC({names[i]}, {names[j]})", v, (a, b), s2, df, sorted({i, j}) if i != j else [],
+                f"AUC({names[i]}, {names[j]})", v, a, b, s2, df, sorted({i, j}) if i != j else [],
                 scores, level,
             )
             for j, (v, a, b, s2, df) in enumerate(zip(*rows, strict=True))
@@ -91,22 +94,51 @@ def _table(scores: GroupedScores, moments: PlacementMoments, level: float) -> li
     ]  # fmt: skip
 
 
-def _within(moments: PlacementMoments) -> Floats:
-    """What cell c adds to the variance of its AUC with cell j, shape (2K, 2K): DeLong's terms."""
+def _within(moments: PlacementMoments) -> tuple[Floats, Floats, Floats]:
+    """What cell c adds to the variance of its AUC with cell j, shape (2K, 2K): DeLong's terms.
+
+    Then the covariance of the two cells' parts, which clusters with people in both bring about, and
+    the share of different clusters among those of the two cells (`ClusterParts.overlap`).
+    """
     n_cells = len(moments.effective_sizes)
+    factor = small_sample_factor(moments.effective_sizes, moments.counts)[:, None]
     totals = moments.first[:, -1:]
     safe = np.where(totals > 0, totals, 1.0)
     mean = moments.first[:, :-1] / safe
-    second = moments.second[:, np.arange(n_cells), np.arange(n_cells)]
-    spread = second - 2.0 * mean * moments.second[:, :-1, -1]
-    spread = (spread + mean**2 * moments.second[:, -1:, -1]) / safe**2
-    return unbiased(spread, spread, moments.effective_sizes[:, None], moments.counts[:, None])
+    parts, sums = moments.parts, moments.sums
+    if parts is None or sums is None:
+        second = moments.second[:, np.arange(n_cells), np.arange(n_cells)]
+        spread = second - 2.0 * mean * moments.second[:, :-1, -1]
+        spread = (spread + mean**2 * moments.second[:, -1:, -1]) / safe**2
+        alone = np.ones((n_cells, n_cells))
+        return np.maximum(factor * spread, 0.0), np.zeros((n_cells, n_cells)), alone
+    within, across, overlap = (np.full((n_cells, n_cells), start) for start in (0.0, 0.0, 1.0))
+    dense = np.zeros((n_cells, int(parts.cluster.max(initial=-1)) + 1))
+    own = parts.slices()
+    scaled = [  # an influence falls with the placement in a target cell, and rises in a reference
+        np.sqrt(factor[c]) * (sums[:-1, own[c]] - mean[c][:, None] * parts.weight[own[c]]) / safe[c]
+        for c in range(n_cells)
+    ]
+    for i in range(n_cells):
+        within[i] = np.square(scaled[i]).sum(axis=1)
+        dense[:] = 0.0
+        dense[:, parts.cluster[own[i]]] = scaled[i]
+        there = np.zeros(dense.shape[1])
+        there[parts.cluster[own[i]]] = 1.0
+        for j in range(n_cells):
+            if i != j and parts.counts[i] and parts.counts[j]:
+                here = parts.cluster[own[j]]
+                across[i, j] = -float(dense[j, here] @ scaled[j][i])
+                shared = there[here].sum()
+                overlap[i, j] = 1.0 - shared / (parts.counts[i] + parts.counts[j])
+    return within, across, overlap
 
 
 def _estimate(
     name: str,
     value: float,
-    ends: tuple[float, float],
+    low: float,
+    high: float,
     variance: float,
     freedom: float,
     cells: list[int],
@@ -124,8 +156,8 @@ def _estimate(
         return Estimate(name, value, nan, nan, level, method, warnings=(reason,))
     warnings = small_cells(cells, scores)
     if value in (0.0, 1.0):
-        warnings = (*warnings, "perfect separation: the interval is Wilson's")
-    low, high = ends if cells else (value, value)
+        warnings = (*warnings, "perfect separation: how uncertain it is, is a guess")
+    low, high = (low, high) if cells else (value, value)
     return Estimate(
         name, value, low, high, level, method, math.sqrt(variance), freedom, warnings=warnings
     )
@@ -133,15 +165,24 @@ def _estimate(
 
 def no_interval(cells: Iterable[int], scores: GroupedScores) -> str:
     """Why a statistic of these cells has no interval, or nothing."""
-    sizes = scores.effective_sizes.reshape(-1)
+    sizes, kind = _sizes(scores)
     alone = [scores.cell_name(c) for c in cells if sizes[c] < 2.0]
     if not alone:
         return ""
-    return f"no interval: the {' and the '.join(alone)} are worth less than two observations"
+    return f"no interval: the {' and the '.join(alone)} are worth less than two {kind}"
 
 
 def small_cells(cells: Iterable[int], scores: GroupedScores) -> tuple[str, ...]:
     """A warning that names the cells too small for a reliable interval, if there are any."""
-    sizes = scores.effective_sizes.reshape(-1)
-    small = [f"{sizes[c]:.0f} {scores.cell_name(c)}" for c in cells if sizes[c] < SMALL_CELL]
+    sizes, kind = _sizes(scores)
+    few = f"{kind} of " if scores.clusters is not None else ""
+    small = [f"{sizes[c]:.0f} {few}{scores.cell_name(c)}" for c in cells if sizes[c] < SMALL_CELL]
     return (f"small cells make the interval unreliable: {', '.join(small)}",) if small else ()
+
+
+def _sizes(scores: GroupedScores) -> tuple[Floats, str]:
+    """How many independent draws each cell is worth, and what they are."""
+    parts = cluster_parts(scores)
+    if parts is None:
+        return scores.effective_sizes.reshape(-1), "observations"
+    return parts.sizes, "clusters"

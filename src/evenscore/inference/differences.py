@@ -1,10 +1,16 @@
 """Intervals of the difference of two AUCs, or of two linear combinations of AUCs.
 
-The interval of a difference of two AUCs is made of their log-odds intervals and their correlation
-(the method of variance estimates recovery; Zou and Donner, 2008), so that it stays within [−1, 1]
-and does not vanish when the AUCs are near 1; quantiles are Student's, with Welch and
-Satterthwaite's degrees of freedom. The part of a cell worth less than two observations in the
-variance is bounded; where that is most of it, there is no interval.
+Pairs of people that both sides count cancel. What is left, Σ W ∘ AUC with W = left − right, is
+written as T (A₊ − A₋): since AUC_ij + AUC_ji = 1 it depends on w = W − Wᵀ only. Pairs of a negative
+and a positive with w_ij > 0 are in A₊, those with w_ij < 0 in A₋, and pairs of one class, which
+have no right order, are one half in either, each in its own order; T, their total weight, is the
+same for both by Theorem 1. The interval is the range of T (A₊ − A₋) over the ellipse of the two
+log-odds (`log_odds`) whose correlation gives the gap its known variance; quantiles are Student's,
+with Welch and Satterthwaite's degrees of freedom. What unseen people may add to the errors of the
+two sides is correlated as far as they compare the same people.
+
+The part of a cell worth less than two observations in the variance is bounded; where that is most
+of it, there is no interval.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,21 +19,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenscore.inference.aucs import auc_limits, no_interval, small_cells
+from evenscore.inference.aucs import no_interval, small_cells
 from evenscore.inference.estimate import Estimate, EstimateSettings
 from evenscore.inference.influence import (
     PlacementMoments,
     linear_forms,
     placement_moments,
     satterthwaite,
+    worth,
 )
-from evenscore.inference.intervals import (
-    Intervals,
-    invert,
-    normal_quantile,
-    recovered,
-    student,
-)
+from evenscore.inference.intervals import Intervals, normal_quantile, student
+from evenscore.inference.log_odds import AucPair, LogOdds, normal_of_student
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Bools, Floats, ratio
 
@@ -35,6 +37,7 @@ _CHUNK = 1 << 20  # entries of the coefficients of the differences handled at a 
 # A cell with less of the variance may be as small as it likes: were its part half or double, the
 # interval would be a hundredth shorter or longer. So it is with tiny groups in pooled populations.
 _SLIGHT = 0.02
+_NOTHING = 1e-12  # coefficients below it are what rounding leaves of a cancelled pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +45,13 @@ class AucSides:
     """Differences of one kind: their estimates without intervals, and what they are made of.
 
     `sides` gives the coefficients over the AUC matrix of the two sides of some of them,
-    (2, some, 2K, 2K). `of_aucs` says whether the sides are AUCs, `proportions_vary` whether the
-    proportions in pooled populations vary with the sample.
+    (2, some, 2K, 2K). `proportions_vary` says whether the proportions in pooled populations vary
+    with the sample.
     """
 
     estimates: Sequence[Estimate]
     sides: Callable[[slice], Floats]
     proportions_vary: bool
-    of_aucs: bool
 
 
 def auc_differences(
@@ -60,7 +62,7 @@ def auc_differences(
     """All estimates with intervals and p-values, made together: many cost little more than one.
 
     The p-value is one minus the largest level at which the interval leaves out zero. Cells below
-    about 30 (effective) observations give a warning.
+    about 30 (effective) observations, or clusters, give a warning.
     """
     confidence_level = settings.confidence_level
     estimates = [estimate for kind in kinds for estimate in kind.estimates]
@@ -69,7 +71,7 @@ def auc_differences(
     differences = _all_differences(scores, kinds)
     z = normal_quantile(0.5 + confidence_level / 2.0)
     low, high = differences.interval(np.full(len(estimates), z))
-    p_values = invert(differences.interval, len(estimates))
+    p_values = differences.p_values()
     completed = []
     for k, estimate in enumerate(estimates):
         estimate = replace(estimate, confidence_level=confidence_level)
@@ -79,8 +81,8 @@ def auc_differences(
             completed.append(replace(estimate, warnings=(reason,) if reason else ()))
             continue
         warnings = small_cells(np.flatnonzero(differences.heavy[k]).tolist(), scores)
-        if differences.of_aucs[k] and {differences.one[k], differences.two[k]} & {0.0, 1.0}:
-            warnings = (*warnings, "an AUC is 0 or 1: its uncertainty is a guess (Wilson)")
+        if differences.separated[k]:
+            warnings = (*warnings, "an AUC is 0 or 1: its uncertainty is a guess")
         completed.append(
             replace(
                 estimate,
@@ -107,9 +109,11 @@ def difference_intervals(scores: GroupedScores, kinds: Sequence[AucSides]) -> In
     ]
     values = [estimate.value for kind in kinds for estimate in kind.estimates]
     absent = np.array(unknown) | np.isnan(values)
+    pair = differences.pair
 
     def ends(z: Floats) -> tuple[Floats, Floats]:
-        return differences.interval(np.where(absent, np.nan, z))
+        low, high = pair.limits(student(np.where(absent, np.nan, z), differences.freedom))
+        return differences.total * low, differences.total * high
 
     return ends
 
@@ -119,9 +123,7 @@ def _all_differences(scores: GroupedScores, kinds: Sequence[AucSides]) -> "_Diff
     moments = placement_moments(scores)
     step = max(1, _CHUNK // (scores.n_cells**2 + 1))
     parts = [
-        _Differences.of(
-            kind.sides(slice(start, start + step)), moments, kind.proportions_vary, kind.of_aucs
-        )
+        _Differences.of(kind.sides(slice(start, start + step)), moments, kind.proportions_vary)
         for kind in kinds
         for start in range(0, len(kind.estimates), step)
     ]
@@ -129,90 +131,111 @@ def _all_differences(scores: GroupedScores, kinds: Sequence[AucSides]) -> "_Diff
 
 
 class _Differences(NamedTuple):
-    """Many gaps at once: the two sides of each, and the variance of their difference."""
+    """Many gaps at once: T (A₊ − A₋), the variances of the two, and that of the gap."""
 
-    one: Floats
-    two: Floats
-    variances: Floats  # of the two sides, shape (gaps, 2)
-    freedoms: Floats
+    total: Floats
+    aucs: Floats  # A₊ and A₋, shape (gaps, 2), as the next two
+    variances: Floats
     sizes: Floats
+    shared: Floats  # correlation of what unseen people add to the two
     variance: Floats
     freedom: Floats
     used: Bools  # the cells that matter, shape (gaps, 2K)
     unknown: Bools  # whether a variance rests on bounds
-    of_aucs: Bools  # whether the sides are AUCs
     heavy: Bools  # the cells with a part in the variance that can be seen, shape (gaps, 2K)
 
     @classmethod
     def of(
-        cls,
-        coefficients: Floats,
-        moments: PlacementMoments,
-        proportions_vary: bool,
-        of_aucs: bool,
+        cls, coefficients: Floats, moments: PlacementMoments, proportions_vary: bool
     ) -> "_Differences":
         coefficients = np.where(np.isnan(coefficients), 0.0, coefficients)
         left, right = linear_forms(coefficients, moments, proportions_vary=proportions_vary)
-        sides = np.sum(coefficients * np.nan_to_num(moments.matrix.values), axis=(-2, -1))
+        sides, total = _separated(coefficients[0] - coefficients[1])
+        plus, minus = linear_forms(sides, moments, proportions_vary=proportions_vary)
+        aucs = np.sum(sides * np.nan_to_num(moments.matrix.values), axis=(-2, -1))
+        gap = left - right
         variances, freedoms, unknown, by_cell = (
             np.array(column)
-            for column in zip(
-                *(_totals(form, moments) for form in (left, right, left - right)), strict=True
-            )
+            for column in zip(*(moments.totals(form) for form in (plus, minus, gap)), strict=True)
         )
-        if of_aucs:  # rounding may leave 1 + 1e-16
-            sides = np.clip(sides, 0.0, 1.0)
-        used = np.any((left != 0.0) | (right != 0.0), axis=-1)
-        slight = by_cell < _SLIGHT * variances[..., None]  # where all variance is 0, none is
+        sizes, shared, by_size = _populations(sides, moments)
+        if moments.rows is not None:
+            alone = np.array([moments.rows.totals(form)[0] for form in (plus, minus)])
+            sizes = worth(sizes, _populations(sides, moments.rows)[0], variances[:2], alone)
+        alike = np.array([satterthwaite(row, moments.freedom)[1] for row in by_size])
+        used = np.any(gap != 0.0, axis=-1)
+        used |= np.any(sides != 0.0, axis=(0, -1)) | np.any(sides != 0.0, axis=(0, -2))
+        slight = np.abs(by_cell) < _SLIGHT * variances[..., None]  # of no variance, none is
         return cls(
-            sides[0],
-            sides[1],
+            total,
+            np.where(total > 0.0, np.clip(aucs, 0.0, 1.0), 0.5).T,
             variances[:2].T,
-            freedoms[:2].T,
-            _side_sizes(coefficients, moments).T,
+            sizes.T,
+            shared,
             variances[2],
-            freedoms[2],
+            # Without a variance the sizes tell, as if everybody had the same influence.
+            np.where(variances[2] > 0.0, freedoms[2], alike),
             used,
             np.asarray(unknown.any(axis=0)),
-            np.full(len(left), of_aucs),
             used & ~np.all(slight, axis=0),
         )
 
-    def interval(self, z: Floats) -> tuple[Floats, Floats]:
-        """Intervals at normal quantiles z, one a gap.
+    @property
+    def separated(self) -> Bools:
+        """Whether an AUC is 0 or 1."""
+        odds = self.pair
+        return np.asarray(np.isin(odds.one.value, (0.0, 1.0)) | np.isin(odds.two.value, (0.0, 1.0)))
 
-        Of one − two from their own intervals and their correlation (Zou and Donner, 2008); a
-        combination whose sides are not AUCs has the plain Student interval.
-        """
-        gap = self.one - self.two
-        half = student(z, self.freedom) * np.sqrt(self.variance)
-        scale = np.sqrt(self.variances.prod(axis=1))
-        together = (self.variances.sum(axis=1) - self.variance) / 2.0
-        correlation = np.clip(ratio(together, scale, 0.0), -1.0, 1.0)
-        (l1, u1), (l2, u2) = (
-            auc_limits(value, self.variances[:, k], self.freedoms[:, k], self.sizes[:, k], z)
-            for k, value in enumerate((self.one, self.two))
+    @property
+    def pair(self) -> AucPair:
+        """A₊ and A₋ on the log-odds scale."""
+        one, two = (
+            LogOdds.of(self.aucs[:, k], self.variances[:, k], self.sizes[:, k]) for k in (0, 1)
         )
+        unit = ratio(self.variance, np.square(self.total), 0.0)
+        covariance = (self.variances.sum(axis=1) - unit) / 2.0
+        odds = np.stack([one.variance, two.variance], axis=1)
+        # Gart's variances are 1/(1 + e) of the known ones at least; above them are unseen people.
+        seen = np.sqrt(np.minimum(ratio(odds, self.variances, 1.0), 1.0)).prod(axis=1)
+        unseen = np.sqrt(np.maximum(odds - self.variances, 0.0)).prod(axis=1)
+        return AucPair.of(one, two, seen * covariance + self.shared * unseen, seen * unit)
 
-        low = np.maximum(gap - recovered(self.one - l1, u2 - self.two, correlation), -1.0)
-        high = np.minimum(gap + recovered(u1 - self.one, self.two - l2, correlation), 1.0)
-        return np.where(self.of_aucs, low, gap - half), np.where(self.of_aucs, high, gap + half)
+    def p_values(self) -> Floats:
+        """Of the hypotheses that gaps are zero: where the ellipses touch A₊ = A₋."""
+        from scipy.special import ndtr
+
+        return np.asarray(2.0 * ndtr(-normal_of_student(self.pair.distance(), self.freedom)))
+
+    def interval(self, z: Floats) -> tuple[Floats, Floats]:
+        """Intervals at normal quantiles z, one a gap."""
+        low, high = self.pair.limits(student(z, self.freedom))
+        return self.total * low, self.total * high
 
 
-def _totals(forms: Floats, moments: PlacementMoments) -> tuple[Floats, Floats, Bools, Floats]:
-    """Variance and degrees of freedom of linear forms g, whether it rests on bounds, its parts."""
-    by_cell = moments.variance_by_cell(forms)
-    totals = [satterthwaite(row, moments.freedom) for row in by_cell]
-    variance, freedom = zip(*totals, strict=True)
-    return np.array(variance), np.array(freedom), moments.resting_on_bounds(by_cell), by_cell
+def _separated(weights: Floats) -> tuple[Floats, Floats]:
+    """Coefficients of A₊ and A₋, (2, gaps, 2K, 2K), and T, of gaps Σ W ∘ AUC."""
+    n_groups = weights.shape[-1] // 2
+    turned = np.swapaxes(weights, -1, -2)
+    above = np.where(weights - turned > _NOTHING, weights - turned, 0.0)
+    positive = np.arange(2 * n_groups) >= n_groups
+    # A pair of one class counts half in either side, a negative and a positive once.
+    counted = np.where(positive[:, None] == positive, 0.5, ~positive[:, None] & positive)
+    sides = np.stack([counted * above, counted * np.swapaxes(above, -1, -2)])
+    totals = sides.sum(axis=(-2, -1))
+    return sides / np.where(totals > 0.0, totals, 1.0)[..., None, None], totals.mean(axis=0)
 
 
-def _side_sizes(coefficients: Floats, moments: PlacementMoments) -> Floats:
-    """Effective size of the smaller of the two populations that a side compares."""
-    weight, square = moments.first[:, -1], moments.second[:, -1, -1]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        sizes = [
-            (used @ weight) ** 2 / (used @ square)
-            for used in (np.any(coefficients != 0.0, axis=axis) for axis in (-1, -2))
-        ]
-    return np.asarray(np.minimum(*sizes))
+def _populations(sides: Floats, moments: PlacementMoments) -> tuple[Floats, Floats, Floats]:
+    """Sizes of the populations that A₊ and A₋ compare, and how far these are the same.
+
+    With r and t the shares of the cells in the references and in the targets of a side, 1/size is
+    Σ (r² + t²)/n. The correlation is that of Σ (t − r) x, x being independent errors of the cells
+    with variances 1/n. Last, the shares of the cells in them, (gaps, 2K).
+    """
+    inverse = ratio(1.0, moments.effective_sizes, 0.0)
+    references, targets = sides.sum(axis=-1), sides.sum(axis=-2)
+    by_cell = (np.square(references) + np.square(targets)) * inverse
+    moved = targets - references
+    own = np.sum(np.square(moved) * inverse, axis=-1)
+    shared = ratio(np.sum(moved.prod(axis=0) * inverse, axis=-1), np.sqrt(own.prod(axis=0)), 0.0)
+    return ratio(1.0, by_cell.sum(axis=-1), np.inf), shared, by_cell.sum(axis=0)

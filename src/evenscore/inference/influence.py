@@ -10,7 +10,7 @@ m_c being the weight of cell c. With fixed proportions t_ij = AUC_ij; where the 
 those of the data, and the data a sample of people, the statistic is a ratio and t_ij = θ. The
 variance is Σ w² g², and since g is linear, the second moments of the placements within each cell,
 collected in one pass, give it for any W. Within a cell the factor n/(n − 1) makes it DeLong's
-unbiased one.
+unbiased one. Where rows belong to clusters, w g is summed by cluster first: `cluster_sums`.
 """
 
 from dataclasses import dataclass
@@ -18,10 +18,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from evenscore.inference.cluster_sums import ClusterParts, cluster_parts
 from evenscore.inference.estimate import Sampling
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Bools, Floats, ratio
 from evenscore.scores.aucs import AucMatrix, blocks, matrix_of_pairs
+
+_CHUNK = 1 << 22  # influences of clusters handled at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +32,10 @@ class PlacementMoments:
     """Moments, within each cell, of the vector (F_1(s), …, F_2K(s), 1) of placements.
 
     `first[c]` is their sum weighted by w, `second[c]` the sum of their outer products weighted by
-    w². `matrix` holds the AUCs, which are first moments too.
+    w². `matrix` holds the AUCs, which are first moments too. `counts` and `effective_sizes` are
+    numbers of observations by cell. If there are clusters, they are numbers of clusters, `parts`
+    says what each has in each cell, `sums` are the placements weighted by w and summed over each
+    part, (2K + 1, parts), and `rows` are the moments as if rows were independent.
     """
 
     matrix: AucMatrix
@@ -37,6 +43,9 @@ class PlacementMoments:
     second: Floats
     counts: Floats
     effective_sizes: Floats
+    parts: ClusterParts | None = None
+    sums: Floats | None = None
+    rows: "PlacementMoments | None" = None
 
     def variance_by_cell(self, forms: Floats) -> Floats:
         """Variance that each cell adds to statistics with linear forms g, shape (…, 2K, 2K + 1).
@@ -45,6 +54,12 @@ class PlacementMoments:
         0 and 1, so that the variance of g is at most a quarter of (Σ|coefficients|)²: that bound
         takes its place. See `resting_on_bounds`.
         """
+        if self.parts is not None:
+            flat = forms.reshape(-1, *forms.shape[-2:])
+            step = max(1, _CHUNK // (len(self.parts.cluster) + 1))
+            chunks = [flat[k : k + step] for k in range(0, len(flat), step)]
+            by_chunk = [self._variance_by_cluster(self.parts, chunk) for chunk in chunks]
+            return np.concatenate(by_chunk).reshape(forms.shape[:-1])
         totals = self.first[:, -1]
         mean = np.einsum("...cj,cj->...c", forms, self.first)
         mean = ratio(mean, totals, 0.0)
@@ -62,10 +77,38 @@ class PlacementMoments:
         )
         return np.where(np.any(forms != 0.0, axis=-1), found, 0.0)
 
+    def _variance_by_cluster(self, parts: ClusterParts, forms: Floats) -> Floats:
+        """`variance_by_cell` of statistics with forms (statistics, 2K, 2K + 1), by cluster."""
+        assert self.sums is not None
+        total = np.zeros((len(forms), len(parts.cluster)))
+        mean = ratio(np.einsum("ncj,cj->nc", forms, self.first), self.first[:, -1], 0.0)
+        known = self.effective_sizes >= 2.0
+        for c, own in enumerate(parts.slices()):
+            if known[c]:
+                total[:, own] = forms[:, c] @ self.sums[:, own]
+        centred = total - np.repeat(mean * known, np.diff(parts.starts), axis=1) * parts.weight
+        factor = np.where(known, small_sample_factor(self.effective_sizes, self.counts), 1.0)
+        found = parts.variance_by_cell(total, centred, factor)
+        bound = np.square(np.abs(forms[..., :-1]).sum(axis=-1)) * parts.squares / 4.0
+        found = np.where(known, found, bound + np.square(mean) * parts.squares)
+        return np.where(np.any(forms != 0.0, axis=-1), found, 0.0)
+
     @property
     def freedom(self) -> Floats:
         """Degrees of freedom of each cell's variance."""
         return cell_freedom(self.effective_sizes, self.counts)
+
+    def totals(self, forms: Floats) -> tuple[Floats, Floats, Bools, Floats]:
+        """Variance and degrees of freedom of linear forms g, whether it rests on bounds, its parts.
+
+        The parts are those of the cells.
+        """
+        by_cell = self.variance_by_cell(forms)
+        totals = [satterthwaite(row, self.freedom) for row in by_cell]
+        variance, freedom = (np.array(column) for column in zip(*totals, strict=True))
+        if self.parts is not None:
+            freedom = np.maximum(freedom * self.parts.overlap(by_cell > 0.0), 1.0)
+        return variance, freedom, self.resting_on_bounds(by_cell), by_cell
 
     def resting_on_bounds(self, by_cell: Floats) -> Bools:
         """Whether most of the variance, shape (…, 2K), is the bound of cells worth less than two.
@@ -77,17 +120,22 @@ class PlacementMoments:
 
 
 def unbiased(square: Floats, within: Floats, n_eff: Floats, n: Floats) -> Floats:
-    """Variance of a cell, Σ w² g², the part around its mean made unbiased; NaN if n_eff < 2.
+    """Variance of a cell, Σ w² g², the part around its mean made unbiased; NaN if n_eff < 2."""
+    factor = small_sample_factor(n_eff, n)
+    # Rounding may leave −1e-20 where the variance is zero; NaN stays NaN.
+    return np.maximum(factor * within + (square - within), 0.0)
 
-    Without weights the factor is n/(n − 1). With weights the mean leans on the heavy observations:
-    the factor is 1/(1 − (2r² − r)/n), r = n/n_eff, exact to order 1/n for log-normal weights.
+
+def small_sample_factor(n_eff: Floats, n: Floats) -> Floats:
+    """What makes a sum of squares around the mean of a cell unbiased; NaN if n_eff < 2.
+
+    Without weights n/(n − 1). With weights the mean leans on the heavy observations: the factor is
+    1/(1 − (2r² − r)/n), r = n/n_eff, exact to order 1/n for log-normal weights.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         r = n / n_eff
         factor = 1.0 / np.maximum(1.0 - (2.0 * r**2 - r) / n, 0.5)
-    factor = np.where(n_eff >= 2.0, factor, np.nan)
-    # Rounding may leave −1e-20 where the variance is zero; NaN stays NaN.
-    return np.maximum(factor * within + (square - within), 0.0)
+    return np.where(n_eff >= 2.0, factor, np.nan)
 
 
 def cell_freedom(n_eff: Floats, n: Floats) -> Floats:
@@ -118,6 +166,8 @@ def _collected(scores: GroupedScores) -> PlacementMoments:
     scale = ratio(1.0, totals, 0.0)
     pairs = np.zeros((n_cells, n_cells))
     second = np.zeros((n_cells, n_cells + 1, n_cells + 1))
+    parts = cluster_parts(scores)
+    kept = []  # the placements, which clusters need one by one
     for block in blocks(scores):
         placement = block.up_to - 0.5 * block.weight if block.tied else block.up_to
         pairs += placement @ block.weight.T
@@ -129,10 +179,18 @@ def _collected(scores: GroupedScores) -> PlacementMoments:
             own = scores.weight[block.rows] * scale[cell]
             placement[cell, np.arange(len(cell))] -= 0.5 * own
         _add_second_moments(second, placement, scores, block.rows)
+        if parts is not None:
+            kept.append(placement)
     matrix = matrix_of_pairs(scores, pairs)
     first = np.concatenate([matrix.ordered_pairs.T * scale, totals[:, None]], axis=1)
     counts, sizes = scores.cell_counts.reshape(-1), scores.effective_sizes.reshape(-1)
-    return PlacementMoments(matrix, first, second, counts, sizes)
+    alone = PlacementMoments(matrix, first, second, counts, sizes)
+    if parts is None or scores.clusters is None:
+        return alone
+    placements = np.concatenate([np.empty((n_cells, 0)), *kept], axis=1)
+    rows, weight = scores.clusters.row, scores.clusters.weight
+    sums = np.array([*(parts.sums(row[rows] * weight) for row in placements), parts.weight])
+    return PlacementMoments(matrix, first, second, parts.counts, parts.sizes, parts, sums, alone)
 
 
 def _add_second_moments(
@@ -192,6 +250,15 @@ def satterthwaite(by_cell: Floats, freedom: Floats) -> tuple[float, float]:
         return variance, 1e9
     shares = by_cell / variance
     return variance, float(1.0 / np.sum(shares[shares > 0] ** 2 / freedom[shares > 0]))
+
+
+def worth(clusters: Floats, rows: Floats, variance: Floats, alone: Floats) -> Floats:
+    """How many independent people a sample is worth: the number of rows by the design effect.
+
+    That is `variance`, with clusters, over what it would be if rows were independent, `alone`. It
+    is at least the number of clusters, which takes its place where there is no variance.
+    """
+    return np.maximum(clusters, rows * ratio(alone, variance, 0.0))
 
 
 def check_sampling(sampling: Sampling) -> None:

@@ -2,8 +2,8 @@
 
 The people are the same, so the two values of a statistic move together and their difference is
 known better than either. For what is linear in AUCs its variance is that of the difference of the
-two influences of each person (DeLong's paired comparison, for gaps as well); anything else is
-redrawn, both scores of a person together.
+two influences of each person (DeLong's paired comparison, for gaps as well), summed by cluster if
+rows belong to clusters; anything else is redrawn, both scores of a person together.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -15,6 +15,7 @@ import numpy as np
 
 from evenscore.inference.aucs import small_cells
 from evenscore.inference.bootstrap import percentile_estimate
+from evenscore.inference.cluster_sums import ClusterParts
 from evenscore.inference.estimate import (
     Estimate,
     EstimateSettings,
@@ -30,6 +31,7 @@ from evenscore.inference.influence import (
     overall_form,
     placement_moments,
     satterthwaite,
+    small_sample_factor,
     unbiased,
 )
 from evenscore.inference.intervals import t_quantile, t_test
@@ -173,11 +175,40 @@ class PairedScores:
             found[:, own] = forms[:, c] @ placements[:, own]
         return found
 
+    @cached_property
+    def parts(self) -> ClusterParts | None:
+        """What each cluster has in each cell, of people who weigh something; None without any."""
+        cluster, counted = self.rows.cluster, self.weights > 0.0
+        if cluster is None:
+            return None
+        return ClusterParts.of(
+            self.cell[counted], cluster[counted], self.weights[counted], 2 * len(self.groups)
+        )
+
+    @cached_property
+    def sizes(self) -> tuple[Floats, Floats]:
+        """Effective number, and number, of the people in each cell; of clusters, if there are."""
+        if self.parts is not None:
+            return self.parts.sizes, self.parts.counts
+        table = self.tables[0]
+        return table.effective_sizes.reshape(-1), table.cell_counts.reshape(-1)
+
     def _variance_by_cell(self, influence: Floats) -> Floats:
-        table, cell, weight = self.tables[0], self.cell, self.weights
-        sizes, counts = table.effective_sizes.reshape(-1), table.cell_counts.reshape(-1)
-        found = np.zeros((len(influence), table.n_cells))
-        for c in range(table.n_cells):
+        cell, weight = self.cell, self.weights
+        sizes, counts = self.sizes
+        found = np.zeros((len(influence), len(sizes)))
+        if self.parts is not None:
+            centred = influence.copy()
+            for c in range(len(sizes)):
+                own = cell == c
+                centred[:, own] -= (influence[:, own] @ weight[own] / weight[own].sum())[:, None]
+            counted = weight > 0.0
+            total, within = (
+                self.parts.sums((g * weight)[:, counted]) for g in (influence, centred)
+            )
+            factor = small_sample_factor(sizes, counts)
+            return self.parts.variance_by_cell(total, within, factor)
+        for c in range(len(sizes)):
             own = cell == c
             g, w = influence[:, own], weight[own]
             mean = (g @ w / w.sum())[:, None]
@@ -187,8 +218,9 @@ class PairedScores:
 
     def _estimate(self, blank: Estimate, value: float, by_cell: Floats, level: float) -> Estimate:
         table = self.tables[0]
-        freedoms = cell_freedom(table.effective_sizes.reshape(-1), table.cell_counts.reshape(-1))
-        variance, freedom = satterthwaite(by_cell, freedoms)
+        variance, freedom = satterthwaite(by_cell, cell_freedom(*self.sizes))
+        if self.parts is not None:
+            freedom = max(freedom * float(self.parts.overlap(by_cell[None] > 0.0)[0]), 1.0)
         error = float(np.sqrt(variance))
         half = t_quantile(0.5 + level / 2.0, freedom) * error
         used = np.ones(len(by_cell), dtype=bool) if not blank.first else by_cell != 0.0
