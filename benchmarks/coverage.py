@@ -23,12 +23,12 @@ import argparse
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-from covering import bands, certificates, clusters, cuts, family, gaps, near_one, paired
+from covering import auc_clusters, bands, certificates, cuts, family, gaps, near_one, paired
 
 PARTS = {
     "gaps": gaps,
     "near_one": near_one,
-    "clusters": clusters,
+    "auc_clusters": auc_clusters,
     "bands": bands,
     "cuts": cuts,
     "paired": paired,

@@ -85,6 +85,7 @@ def auc_differences(
         if len(far):
             some = differences.take(far)
             beyond[far] = invert(lambda z: some.outside(z, tolerance), len(far))
+    separated = differences.separated()
     completed = []
     for k, estimate in enumerate(estimates):
         estimate = replace(estimate, confidence_level=confidence_level)
@@ -94,7 +95,7 @@ def auc_differences(
             completed.append(replace(estimate, warnings=(reason,) if reason else ()))
             continue
         warnings = small_cells(used, scores)
-        if differences.separated[k]:
+        if separated[k]:
             warnings = (*warnings, "an AUC is 0 or 1: its uncertainty is a guess")
         completed.append(
             replace(
@@ -142,7 +143,9 @@ class _Differences(NamedTuple):
         if moments.rows is not None:
             alone = np.array([moments.rows.totals(form)[0] for form in (plus, minus)])
             sizes = worth(sizes, _populations(sides, moments.rows)[0], variances[:2], alone)
-        alike = np.array([satterthwaite(row, moments.freedom)[1] for row in by_size])
+        # Without a variance the sizes tell, as if everybody had the same influence.
+        for k in np.flatnonzero(variances[2] == 0.0):
+            freedoms[2, k] = satterthwaite(by_size[k], moments.freedom)[1]
         return cls(
             total,
             np.where(total > 0.0, np.clip(aucs, 0.0, 1.0), 0.5).T,
@@ -150,15 +153,13 @@ class _Differences(NamedTuple):
             sizes.T,
             shared,
             variances[2],
-            # Without a variance the sizes tell, as if everybody had the same influence.
-            np.where(variances[2] > 0.0, freedoms[2], alike),
+            freedoms[2],
             np.any(gap != 0.0, axis=-1)
             | np.any(sides != 0.0, axis=(0, -1))
             | np.any(sides != 0.0, axis=(0, -2)),
             np.asarray(unknown.any(axis=0)),
         )
 
-    @property
     def separated(self) -> Bools:
         """Whether an AUC is 0 or 1."""
         odds = self.pair
