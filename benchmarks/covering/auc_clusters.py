@@ -8,9 +8,9 @@ import numpy as np
 
 from covering.tally import Tally
 from evenscore import GroupedScores, constraint_names
-from evenscore.gaps import EstimateSettings, as_constraints
-from evenscore.gaps.family import family_estimates
-from evenscore.inference.decisions import beyond_all
+from evenscore.gaps import as_constraints
+from evenscore.gaps.family import family_estimates, family_intervals
+from evenscore.inference.decisions import decide
 
 TITLE = "AUC gaps of even groups, rows in clusters (intraclass correlation 0.3; nominal 5 %)"
 COLUMNS = ("p <= 0.05", "any beyond, Holm of 12", "without clusters", "any, without clusters")
@@ -49,8 +49,10 @@ def run(setting, samples: int, rng: np.random.Generator) -> Tally:
         y, score, group, cluster = drawn(setting, rng)
         for known, single, whole in ((cluster, *COLUMNS[:2]), (None, *COLUMNS[2:])):
             scores = GroupedScores.from_arrays(y, score, sensitive_features=group, cluster=known)
-            gaps = family_estimates(scores, families, EstimateSettings(tolerance=TOLERANCE))
+            gaps = family_estimates(scores, families)
             for gap in gaps:
                 tally.note(single, gap.name, gap.p_value <= 0.05)
-            tally.note(whole, "", bool(beyond_all(gaps, TOLERANCE, 0.95, 12).any()))
+            intervals = family_intervals(scores, families)
+            gaps = decide(gaps, TOLERANCE, 0.95, intervals=intervals, total=12)
+            tally.note(whole, "", any(gap.verdict == "beyond" for gap in gaps))
     return tally

@@ -43,13 +43,12 @@ def test_clusters_of_one_row_change_nothing(weighted, sampling):
     rng, y, score, group = people(0, n_groups=3)
     weight = rng.gamma(2.0, size=len(y)) if weighted else None
     tables = [table(y, score, group, weight, cluster) for cluster in (None, rng.permutation(300))]
-    settings = EstimateSettings(sampling=sampling, tolerance=0.01)
+    settings = EstimateSettings(sampling=sampling)
     for one, two in zip(
         *(family_estimates(scores, as_constraints(NAMES), settings) for scores in tables),
         strict=True,
     ):
         same(one, two)
-        assert one.beyond_p_value == pytest.approx(two.beyond_p_value, nan_ok=True)
     (auc, matrix), (auc2, matrix2) = (auc_estimates(t, sampling=sampling) for t in tables)
     same(auc, auc2)
     for one, two in zip(chain(*matrix), chain(*matrix2), strict=True):

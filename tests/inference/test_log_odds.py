@@ -6,9 +6,9 @@ from conftest import draw, gap_estimates
 
 from evenscore import AucConstraint, GroupedScores, constraint_names
 from evenscore.gaps import as_constraints
-from evenscore.gaps.family import EstimateSettings, family_estimates
+from evenscore.gaps.family import family_estimates
 from evenscore.inference import auc_estimates
-from evenscore.inference.decisions import beyond_p_value
+from evenscore.inference.decisions import decide
 from evenscore.inference.log_odds import AucPair, LogOdds, normal_of_student
 
 NAMES = constraint_names()
@@ -92,27 +92,21 @@ def test_how_sure_a_gap_is_beyond_comes_from_its_interval():
     scores = table(y, score + 0.4 * group, group)
     tolerance, checked = 0.02, 0
     for name in [*NAMES, AucConstraint.from_gap_weights([0, 0, 1, 2, 1])]:
-        [gap] = family_estimates(
-            scores, as_constraints(name), EstimateSettings(tolerance=tolerance)
+        families = as_constraints(name)
+        [gap] = decide(
+            family_estimates(scores, families),
+            tolerance,
+            0.95,
+            intervals=family_intervals(scores, families),
         )
-        assert gap.beyond_p_value == beyond_p_value(gap, tolerance)  # never the straight line
-        if 1e-6 < gap.beyond_p_value < 1.0:
+        p_value = gap.beyond_test.p_value
+        if 1e-6 < p_value < 1.0:
             checked += 1
             for factor, beyond in ((1.001, True), (0.999, False)):  # of the p-value
-                level = 1.0 - factor * gap.beyond_p_value
+                level = 1.0 - factor * p_value
                 [at] = gap_estimates(scores, name, confidence_level=level)
                 assert (min(abs(at.low), abs(at.high)) > tolerance) == beyond
     assert checked >= 2
-
-
-def test_every_auc_gap_of_an_audit_brings_it_along():
-    import evenscore as es
-
-    y, score, group = apart(1, n_groups=3)
-    result = es.audit(y, score, sensitive_features=group, tolerance=0.01)
-    gaps = [gap for gap in result.gaps if gap.family == "auc" and gap.has_interval]
-    assert len(gaps) == 24
-    assert not np.isnan([gap.beyond_p_value for gap in gaps]).any()
 
 
 @pytest.mark.parametrize("shift", [1.0, 3.3])

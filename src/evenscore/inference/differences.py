@@ -72,6 +72,7 @@ def auc_differences(
     z = normal_quantile(0.5 + confidence_level / 2.0)
     low, high = differences.interval(np.full(len(estimates), z))
     p_values = differences.p_values()
+    separated = differences.separated()
     completed = []
     for k, estimate in enumerate(estimates):
         estimate = replace(estimate, confidence_level=confidence_level)
@@ -81,7 +82,7 @@ def auc_differences(
             completed.append(replace(estimate, warnings=(reason,) if reason else ()))
             continue
         warnings = small_cells(np.flatnonzero(differences.heavy[k]).tolist(), scores)
-        if differences.separated[k]:
+        if separated[k]:
             warnings = (*warnings, "an AUC is 0 or 1: its uncertainty is a guess")
         completed.append(
             replace(
@@ -162,7 +163,9 @@ class _Differences(NamedTuple):
         if moments.rows is not None:
             alone = np.array([moments.rows.totals(form)[0] for form in (plus, minus)])
             sizes = worth(sizes, _populations(sides, moments.rows)[0], variances[:2], alone)
-        alike = np.array([satterthwaite(row, moments.freedom)[1] for row in by_size])
+        # Without a variance the sizes tell, as if everybody had the same influence.
+        for k in np.flatnonzero(variances[2] == 0.0):
+            freedoms[2, k] = satterthwaite(by_size[k], moments.freedom)[1]
         used = np.any(gap != 0.0, axis=-1)
         used |= np.any(sides != 0.0, axis=(0, -1)) | np.any(sides != 0.0, axis=(0, -2))
         slight = np.abs(by_cell) < _SLIGHT * variances[..., None]  # of no variance, none is
@@ -173,14 +176,12 @@ class _Differences(NamedTuple):
             sizes.T,
             shared,
             variances[2],
-            # Without a variance the sizes tell, as if everybody had the same influence.
-            np.where(variances[2] > 0.0, freedoms[2], alike),
+            freedoms[2],
             used,
             np.asarray(unknown.any(axis=0)),
             used & ~np.all(slight, axis=0),
         )
 
-    @property
     def separated(self) -> Bools:
         """Whether an AUC is 0 or 1."""
         odds = self.pair
