@@ -6,7 +6,7 @@ from conftest import draw, gap_estimates
 
 from evenscore import AucConstraint, GroupedScores, constraint_names
 from evenscore.gaps import as_constraints
-from evenscore.gaps.family import family_estimates
+from evenscore.gaps.family import family_estimates, family_intervals
 from evenscore.inference import auc_estimates
 from evenscore.inference.decisions import decide
 from evenscore.inference.log_odds import AucPair, LogOdds, normal_of_student

@@ -258,7 +258,8 @@ def worth(clusters: Floats, rows: Floats, variance: Floats, alone: Floats) -> Fl
     That is `variance`, with clusters, over what it would be if rows were independent, `alone`. It
     is at least the number of clusters, which takes its place where there is no variance.
     """
-    return np.maximum(clusters, rows * ratio(alone, variance, 0.0))
+    finite = np.where(np.isinf(rows), 0.0, rows)  # `clusters` is so, too
+    return np.maximum(clusters, finite * ratio(alone, variance, 0.0))
 
 
 def check_sampling(sampling: Sampling) -> None:
