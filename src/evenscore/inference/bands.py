@@ -21,7 +21,7 @@ With clusters the size behind a share is that of sums over clusters, whole clust
 both samples at once if they share some, and DKW's e is that of the largest design effect.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -123,17 +123,50 @@ def roc_band(
         return next(dkw_bands(*samples, rates, level, split_ties=curve.ties_split))
     elif kind == "simultaneous":
         check_count(n_resamples, "n_resamples", 2)
-        widest = _reach(curve.reference, level), _reach(curve.target, level)
-        part = _calibrated(curve, rates, level, widest, n_resamples, random_state)
-        low, high, shift = _shifted(curve, rates, level, widest, part)
-        if n_resamples * (1.0 - level) < 10.0:
-            warnings = (f"{n_resamples} resamples are few for a level of {percent(level)}",)
+        part = _calibrated([curve], rates, level, n_resamples, random_state)
+        low, high, shift = _shifted(curve, rates, level, part)
+        warnings = _few_resamples(n_resamples, level)
     else:
         raise ValueError(f"kind must be 'pointwise', 'simultaneous' or 'dkw', not {kind!r}.")
-    if min(sizes) < SMALL_CELL:
-        smaller = min(curve.reference, curve.target, key=lambda sample: sample.independent_size)
-        warnings = (*warnings, f"the smaller sample is worth {_worth(smaller)} only")
+    warnings = (*warnings, *_small_samples(curve))
     return Band(rates, value, low, high, level, kind, shift, warnings)
+
+
+def bands_both_ways(
+    curve: RocCurve,
+    rates: Floats,
+    *,
+    confidence_level: float,
+    n_resamples: int = 500,
+    random_state: RandomState = 0,
+) -> tuple[Band, Band]:
+    """Simultaneous bands of a curve and of the one with its two samples exchanged.
+
+    Both hold at all rates at once, with the confidence level: they share one set of replicates, and
+    one part of DKW's shift.
+    """
+    turned = replace(curve, reference=curve.target, target=curve.reference)
+    part = _calibrated([curve, turned], rates, confidence_level, n_resamples, random_state)
+    warnings = (*_few_resamples(n_resamples, confidence_level), *_small_samples(curve))
+    bands = []
+    for one in (curve, turned):
+        low, high, shift = _shifted(one, rates, confidence_level, part)
+        ends = one.evaluate(rates), low, high
+        bands.append(Band(rates, *ends, confidence_level, "simultaneous", shift, warnings))
+    return bands[0], bands[1]
+
+
+def _few_resamples(n_resamples: int, level: float) -> tuple[str, ...]:
+    if n_resamples * (1.0 - level) >= 10.0:
+        return ()
+    return (f"{n_resamples} resamples are few for a level of {percent(level)}",)
+
+
+def _small_samples(curve: RocCurve) -> tuple[str, ...]:
+    smaller = min(curve.reference, curve.target, key=lambda sample: sample.independent_size)
+    if smaller.independent_size >= SMALL_CELL:
+        return ()
+    return (f"the smaller sample is worth {_worth(smaller)} only",)
 
 
 def _worth(sample: Distribution) -> str:
@@ -174,7 +207,7 @@ def _reach(sample: Distribution, level: float) -> float:
 
 
 def _shifted(
-    curve: RocCurve, rates: Floats, level: float, widest: Shift, part: float
+    curve: RocCurve, rates: Floats, level: float, part: float
 ) -> tuple[Floats, Floats, Shift]:
     """Both ends of the curve moved by a part of DKW's shift, and how far at most.
 
@@ -183,6 +216,7 @@ def _shifted(
     with probability δ/2.
     """
     least = float(np.log(2.0 / (1.0 - level)))
+    widest = _reach(curve.reference, level), _reach(curve.target, level)
 
     def moved(sample: Distribution, share: Floats, most: float) -> Floats:
         return np.clip(least / sample.size_behind(share), part * most, most)
@@ -196,40 +230,50 @@ def _shifted(
 
 
 def _calibrated(
-    curve: RocCurve,
+    curves: Sequence[RocCurve],
     rates: Floats,
     level: float,
-    widest: Shift,
     n_resamples: int,
     random_state: RandomState,
 ) -> float:
     """The smallest part of DKW's shift with which a replicate's band holds the curve often enough.
 
-    Every replicate has its own smallest one; the answer is their quantile. With
+    `curves` is one, or two with their samples exchanged, whose bands are to hold both. Every
+    replicate has its own smallest part; the answer is their quantile. With
     ties in the reference, and with weights, the bootstrap is a little optimistic: its error must
     then be a third as frequent, or half. (Measured; see benchmarks/coverage.py.)
     """
-    tied = curve.reference.is_tied
+    curve = curves[0]
+    tied = any(one.reference.is_tied for one in curves)
     weighted = curve.reference.is_weighted or curve.target.is_weighted
     wanted = 1.0 - (1.0 - level) / (3.0 if tied else 1.0) / (2.0 if weighted else 1.0)
-    one, two = _coarsened(curve.reference, curve.target)
-    if not (share_clusters(one, two) or one.is_clustered or two.is_clustered):
-        one, two = one.homogeneous(), two.homogeneous()
+    samples = _coarsened(curve.reference, curve.target)
+    if not (share_clusters(*samples) or any(sample.is_clustered for sample in samples)):
+        samples = [sample.homogeneous() for sample in samples]
     rng, split = np.random.default_rng(random_state), curve.ties_split
-    centre = RocCurve(one, two, ties_split=split).evaluate(rates)
+    ways = [(0, 1), (1, 0)][: len(curves)]
+    centres = [RocCurve(samples[i], samples[j], ties_split=split).evaluate(rates) for i, j in ways]
+    shifts = [(_reach(one.reference, level), _reach(one.target, level)) for one in curves]
     replicates = []
-    for size in batch_sizes(n_resamples, _BATCH // (breadth(one) + breadth(two) + len(rates))):
-        replicates.append(RocReplicates(one, two, *redraw_both(one, two, size, rng), split))
+    held_at_once = _BATCH // (sum(map(breadth, samples)) + len(rates))
+    for size in batch_sizes(n_resamples, held_at_once):
+        drawn = redraw_both(samples[0], samples[1], size, rng)
+        replicates.append(
+            [RocReplicates(samples[i], samples[j], drawn[i], drawn[j], split) for i, j in ways]
+        )
     enough = int(np.ceil(wanted * (n_resamples - 1))) + 1
 
-    def holds(some: RocReplicates, part: float) -> Bools:
-        """Whether the band of each replicate, at a part of DKW's shift, holds the centre."""
-        e0, e1 = part * widest[0], part * widest[1]
-        left, right = rates - e0, np.minimum(rates + e0, 1.0)
-        low = np.where(left < 0.0, 0.0, some.evaluate(np.maximum(left, 0.0))) - e1
-        high = some.evaluate(right) + e1
-        inside = (low <= centre + 1e-12) & (centre <= high + 1e-12)
-        return np.asarray(inside.all(axis=1))
+    def holds(some: list[RocReplicates], part: float) -> Bools:
+        """Whether the bands of each replicate, at a part of DKW's shift, hold the centres."""
+        inside = np.ones(len(some[0].reference_weights), dtype=bool)
+        for way, centre, widest in zip(some, centres, shifts, strict=True):
+            e0, e1 = part * widest[0], part * widest[1]
+            left, right = rates - e0, np.minimum(rates + e0, 1.0)
+            low = np.where(left < 0.0, 0.0, way.evaluate(np.maximum(left, 0.0))) - e1
+            high = way.evaluate(right) + e1
+            held = (low <= centre + 1e-12) & (centre <= high + 1e-12)
+            inside &= held.all(axis=1)
+        return inside
 
     # The smallest multiple of 1/512, by bisection: a band that holds the curve does so with every
     # larger part. Replicates whose answer is known are not asked again: most hold long before
@@ -246,7 +290,7 @@ def _calibrated(
         # Above the answer all that hold are undecided, below it all that do not.
         undecided = [some if count >= enough else ~some for some in held]
         replicates = [
-            some.take(np.flatnonzero(left))
+            [way.take(np.flatnonzero(left)) for way in some]
             for some, left in zip(replicates, undecided, strict=True)
             if left.any()
         ]

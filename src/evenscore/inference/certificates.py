@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from evenscore.inference.bands import Band, dkw_bands, roc_band
+from evenscore.inference.bands import Band, bands_both_ways, dkw_bands, roc_band
 from evenscore.inference.bootstrap import RandomState
 from evenscore.inference.dkw import dkw_constant
 from evenscore.inference.estimate import (
@@ -102,8 +102,7 @@ def certify(
     By default rates from `tolerance` to 1 − `tolerance` are searched: beyond, half of the statement
     holds for any score. `method="dkw"` holds for any sample size and any distribution;
     `"simultaneous"` is tighter and rests on the bootstrap. The error probability is shared equally
-    between classes and pairs of groups; the two ways round of a pair are one statement of DKW's,
-    which is about the distribution functions, and share the bootstrap's.
+    between classes and pairs of groups; the two ways round of a pair are one statement.
 
     The band is computed at `n_rates` rates (2,001 and 401 by default). Between two of them, a ROC
     curve being increasing, ROC(a) − a lies between low(a_k) − a_{k+1} and high(a_{k+1}) − a_k, and
@@ -148,7 +147,7 @@ def certify(
     needed = int(np.ceil(((2.0 * dkw_constant(delta) + 1.23) / tolerance) ** 2))
     used = {
         scores.cell_name(c): float(size)
-        for c, size in enumerate(scores.effective_sizes.reshape(-1))
+        for c, size in enumerate(scores.independent_sizes.reshape(-1))
         if CLASSES[c // scores.n_groups] in class_names(on)
     }
     smallest = min(used, key=lambda cell: used[cell])
@@ -212,22 +211,32 @@ def _bands(
             others = [j for j in range(scores.n_groups) if j != i]
             targets = [cells[j] for j in others]
             if method == "dkw":
-                made = dkw_bands(reference, targets, rates, level, split_ties=True)
-                yield from (((name, i, j), band) for j, band in zip(others, made, strict=True))
+                bands = dkw_bands(reference, targets, rates, level, split_ties=True)
+                yield from (((name, i, j), band) for j, band in zip(others, bands, strict=True))
                 continue
-            for j, target in zip(others, targets, strict=True):
-                curve = RocCurve(reference, target, ties_split=True)
-                small = min(reference.effective_size, target.effective_size) < SMALL_CELL
-                band = roc_band(
-                    curve,
-                    rates,
-                    kind="dkw" if small else method,
-                    confidence_level=level if small else 0.5 + level / 2.0,
-                    n_resamples=n_resamples,
-                    random_state=random_state,
-                )
-                warnings = (_TOO_SMALL, *band.warnings) if small else band.warnings
-                yield (name, i, j), replace(band, warnings=warnings)
+            for j in range(i + 1, scores.n_groups):
+                pair = reference, cells[j]
+                curve = RocCurve(*pair, ties_split=True)
+                if min(cell.independent_size for cell in pair) >= SMALL_CELL:
+                    both = bands_both_ways(
+                        curve,
+                        rates,
+                        confidence_level=level,
+                        n_resamples=n_resamples,
+                        random_state=random_state,
+                    )
+                else:
+                    turned = RocCurve(*pair[::-1], ties_split=True)
+                    one, two = (
+                        roc_band(way, rates, kind="dkw", confidence_level=level)
+                        for way in (curve, turned)
+                    )
+                    both = (
+                        replace(one, warnings=(_TOO_SMALL, *one.warnings)),
+                        replace(two, warnings=(_TOO_SMALL, *two.warnings)),
+                    )
+                yield (name, i, j), both[0]
+                yield (name, j, i), both[1]
 
 
 def _longest(fair: Bools, rates: Floats) -> tuple[float, float]:
