@@ -16,6 +16,7 @@ from evenscore.inference import (
     rate_difference_estimates,
     roc_gap_band,
 )
+from evenscore.inference.cuts import _clusters_behind
 from evenscore.inference.dkw import dkw_size
 from evenscore.inference.estimate import EstimateSettings
 from evenscore.inference.paired import PairedScores, paired_bootstrap
@@ -132,6 +133,29 @@ def test_the_size_behind_a_share_is_the_naive_one_but_for_caution(weighted, leve
     sharp = own.size_behind([0.5], z=1e-3)  # without Student's factor
     p, V = naive_variance(score[cell] > own.threshold(0.5), weight[cell], cluster[cell])
     assert float(sharp[0]) == pytest.approx(p * (1 - p) / V, rel=0.03)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_variances_of_rates_at_cuts_are_the_naive_ones(weighted):
+    """Exactly, for every rate: those of a cell, of a group, and of whoever is selected."""
+    rng = np.random.default_rng(17)
+    y, score, group, cluster = people(rng, n_clusters=30, crossing=True, levels=2)
+    weight = rng.gamma(4.0, size=len(y)) if weighted else np.ones(len(y))
+    scores = table(y, score, group, cluster, weight)
+    cuts = [0.6, -0.4]  # in no order
+    found = _clusters_behind(scores, rates_at(scores, cuts))
+    for t, cut in enumerate(cuts):
+        for k in (0, 1):
+            own, above = group == k, score > cut
+            for name, whole, inside in (
+                ("selected", own, above),
+                ("fpr", own & (y == 0), above),
+                ("fnr", own & (y == 1), ~above),
+                ("precision", own & above, y == 1),
+            ):
+                p, V = naive_variance(inside[whole], weight[whole], cluster[whole])
+                assert found[name].moments.share[t, k] == pytest.approx(p, rel=1e-12)
+                assert found[name].moments.variance[t, k] == pytest.approx(V, rel=1e-9)
 
 
 def test_a_negative_correlation_is_not_claimed():

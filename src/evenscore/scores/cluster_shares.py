@@ -23,7 +23,7 @@ from evenscore.scores.clusters import Clusters
 USUAL_Z = 1.96
 """The normal quantile for which sizes allow, where none is given."""
 
-_ADDED = 2.0  # clusters; measured in benchmarks/covering/clusters.py
+_ADDED = 2.0  # clusters, as in `share_size`; enough in benchmarks/covering/clusters.py
 
 
 @dataclass(frozen=True, eq=False)
