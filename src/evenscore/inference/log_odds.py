@@ -59,8 +59,8 @@ class LogOdds(NamedTuple):
         middle = (value + event / 2.0) / (1.0 + event)
         spread = middle * (1.0 - middle)
         error = np.sqrt(ratio(event / (1.0 + event), spread, 0.0))
-        with np.errstate(divide="ignore"):
-            return cls(value, logit(middle), error, spread * event / (1.0 + event))
+        centre = logit(np.where(spread > 0.0, middle, np.nan))  # nobody is compared: NaN
+        return cls(value, centre, error, spread * event / (1.0 + event))
 
     def limits(self, radius: Floats) -> tuple[Floats, Floats]:
         """Ends of intervals, so many standard errors away."""
@@ -77,7 +77,7 @@ def auc_limits(
 
     >>> low, high = auc_limits(*(np.array(n) for n in (1.0, 0.0, 98.0, 25.0, 1.96)))
     >>> round(float(low), 3), float(high)
-    (0.94, 1.0)
+    (0.938, 1.0)
     """
     return LogOdds.of(value, variance, size).limits(student(z, freedom))
 
