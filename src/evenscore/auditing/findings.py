@@ -136,7 +136,7 @@ def _even(result: AuditResult) -> Iterable[Finding]:
     elif within:
         yield Finding(
             "even",
-            f"{within} of the {result.n_gaps:,} gaps {_lie(within)} within {tolerance}, with "
+            f"{within} of the {len(result.gaps)} gaps {_lie(within)} within {tolerance}, with "
             f"{level} confidence that none is said to be so that is not.",
         )
 
