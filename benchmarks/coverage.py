@@ -34,6 +34,7 @@ import numpy as np
 from covering import (
     auc_clusters,
     bands,
+    boundary,
     certificates,
     clusters,
     cross_fit,
@@ -54,6 +55,7 @@ PARTS = {
     "cuts": cuts,
     "paired": paired,
     "family": family,
+    "boundary": boundary,
     "certificates": certificates,
     "cross_fit": cross_fit,
     "clusters": clusters,

@@ -48,7 +48,7 @@ def settings(sizes):
         for size, groups, (levels, weights), case in product(
             sizes or (25, 100, 500),
             (2, 5),
-            ((None, "none"), (5, "none"), (None, "by score")),
+            ((None, "none"), (5, "none"), (None, "by score"), (None, "clusters")),
             CASES,
         )
         if groups > CASES[case][0]
@@ -73,13 +73,19 @@ def run(setting, samples: int, rng: np.random.Generator) -> Tally:
     odd, tolerance = CASES[setting["case"]]
     milder = mixed_with_other(uneven_law(), 0.3)
     law = discretised(many_groups(milder, setting["groups"], odd), setting["levels"])
-    true = true_gaps(reweighted(law, setting["weights"]))
+    weights = setting["weights"]
+    clustered = weights == "clusters"
+    true = true_gaps(law if clustered else reweighted(law, weights))
     if tolerance is None or tolerance > 0.5:
         tolerance = (tolerance or 1.0) * max(map(abs, true.values()))
     families = as_constraints([*constraint_names(), RocConstraint(rates=RATES)])
     tally = Tally()
     for _ in range(samples):
-        scores = People.draw(law, setting["cell"], setting["weights"], rng).scored(law)
+        size = setting["cell"]
+        people = (
+            People.clustered(law, size, rng) if clustered else People.draw(law, size, weights, rng)
+        )
+        scores = people.scored(law)
         gaps = family_estimates(scores, families)
         intervals = family_intervals(scores, families)
         gaps = decide(gaps, tolerance, 0.95, intervals=intervals)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr
 
 from evenscore import GroupedScores
 from evenscore.paper.laws import DiscreteLaw, PiecewiseLinearLaw, ScoreLaw, credit_law
 
 WEIGHTS = ("none", "random", "by class", "by score")
 HEAVY_CLASS, HEAVY_HALF = 3.0, 4.0
+TOGETHER, CORRELATION = 5, 0.3  # rows of a cluster, and the correlation of their normal scores
 
 
 def uneven_law(cell_weights=((0.3, 0.15), (0.35, 0.2))) -> PiecewiseLinearLaw:
@@ -77,6 +79,27 @@ class People:
     group: np.ndarray
     rank: np.ndarray
     weight: np.ndarray | None
+    cluster: np.ndarray | None = None
+
+    @classmethod
+    def clustered(cls, law: ScoreLaw, cell_size: int, rng: np.random.Generator) -> People:
+        """Rows in clusters, each in one group: the ranks of a cluster are alike, and uniform.
+
+        There are so many that the smallest cell is expected to be worth so many clusters.
+        """
+        shares = law.cell_weights.sum(axis=0)
+        while True:
+            n = round(cell_size / law.cell_weights.min())
+            of_cluster = rng.choice(law.n_groups, size=n, p=shares / shares.sum())
+            cluster = np.repeat(np.arange(n), TOGETHER)
+            group = of_cluster[cluster]
+            y = (rng.random(len(group)) < (law.cell_weights[1] / shares)[group]).astype(int)
+            if len(np.unique(y * law.n_groups + group)) == 2 * law.n_groups:
+                break
+        common = rng.normal(size=n)[cluster]
+        own = rng.normal(size=len(cluster))
+        rank = ndtr(np.sqrt(CORRELATION) * common + np.sqrt(1.0 - CORRELATION) * own)
+        return cls(y, group, rank, None, cluster)
 
     @classmethod
     def draw(cls, law: ScoreLaw, cell_size: int, weights: str, rng: np.random.Generator) -> People:
@@ -106,7 +129,11 @@ class People:
 
     def scored(self, law: ScoreLaw) -> GroupedScores:
         return GroupedScores.from_arrays(
-            self.y, self.score(law), sensitive_features=self.group, sample_weight=self.weight
+            self.y,
+            self.score(law),
+            sensitive_features=self.group,
+            sample_weight=self.weight,
+            cluster=self.cluster,
         )
 
 
