@@ -1,10 +1,11 @@
 """Gaps exactly at the tolerance, many at once: how often some verdict about them is false.
 
 The curve of an odd group against the others is a + 0.05 for all rates a from 0.04 to 0.3, in both
-classes: the ROC gaps at 1/8 and at 1/4 are 0.05, whichever group is cut, and all other gaps less. "false beyond" is asked at
-that tolerance, "false within" at one that is smaller by 1e-6; "each" is what verdicts by each gap's
-own interval would do. With ties the law is cut into 20 levels, and the tolerance is the largest of
-its gaps.
+classes: the ROC gaps at 1/8 and at 1/4 are 0.05, whichever group is cut, and all other gaps less.
+"false beyond" is asked at that tolerance, "false within" at one that is smaller by 1e-6; "each" is
+what verdicts by each gap's own interval would do. With ties the law is cut into 20 levels, and the
+tolerance is the largest of its gaps. With clusters there are a quarter as many of them as the cell
+is to have rows otherwise, of five rows each.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def plateau_law(n_groups: int, odd: int) -> PiecewiseLinearLaw:
     """Groups of one size, `odd` of them ranked higher by 0.05 at the rates that matter."""
     bends = np.array([0.0, 0.04, 0.3, 0.5, 1.0])
     lifted = np.array([0.0, 0.04 + GAP, 0.3 + GAP, 0.5, 1.0])
-    above = np.unique(np.concatenate([np.linspace(0.0, 1.0, 41), bends, np.sqrt(bends)]))[::-1]
+    knots = np.concatenate([np.linspace(0.0, 1.0, 41), bends, np.sqrt(bends)])
+    above = np.unique(knots.round(9))[::-1]
     shares = above**2, above  # of the negatives and of the positives of an even group
     rows = [
         1.0 - (np.interp(share, bends, lifted) if k < odd else share)
@@ -58,7 +60,7 @@ def plateau_law(n_groups: int, odd: int) -> PiecewiseLinearLaw:
 
 
 def _estimates(scores, families, intervals) -> list[Estimate]:
-    """The gaps with their own intervals; p-values of zero gaps, which take longest, are not asked."""
+    """The gaps with their own intervals; p-values of zero, which take longest, are not asked."""
     keys = [key for family in families for key in family.keys(scores.groups)]
     values = family_values(scores, families)
     low, high = intervals(np.full(len(keys), normal_quantile(0.975)))

@@ -159,8 +159,7 @@ def gap_table(
         "interval\nfor within",
         "verdict",
     )
-    legend = f"{VERDICTS} Error in all of them together: {percent(1.0 - confidence_level)} at most."
-    return new_table(title, columns, rows, dict.fromkeys([legend, *reasons(gaps), *notes]))
+    return new_table(title, columns, rows, dict.fromkeys([VERDICTS, *reasons(gaps), *notes]))
 
 
 def _cut(result: AuditResult, t: int) -> Table:
