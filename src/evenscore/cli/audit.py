@@ -158,8 +158,8 @@ def audit(
         worst, n = result.beyond[0], len(result.beyond)
         low, high = worst.ends("beyond")
         say(
-            f"{n} of {len(result.gaps)} gaps {'lies' if n == 1 else 'lie'} beyond {tolerance:g}, with "
-            f"{percent(confidence_level)} confidence over all of them; the largest is "
+            f"{n} of {len(result.gaps)} gaps {'lies' if n == 1 else 'lie'} beyond {tolerance:g}, "
+            f"with {percent(confidence_level)} confidence over all of them; the largest is "
             f"{worst.value:+.3f} ({low:+.3f} to {high:+.3f}) in {worst.title}."
         )
         raise typer.Exit(1)

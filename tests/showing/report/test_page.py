@@ -264,7 +264,7 @@ def test_groups_without_a_class_are_shown_with_the_reason():
     page = read(report.render(result))
     assert "There are no positives of nobody positive" in page.one("section", id="findings").text
     [gap] = page.all("tr", data_gap="bnsp, a and nobody positive")
-    assert [cell.text for cell in gap.all("td")][:2] == ["–", "no interval"]
+    assert [cell.text for cell in gap.all("td")][:2] == ["–no interval", "undefined"]
     assert "nan" not in page.one("main").text.split()
     found = [gap.verdict for gap in result.gaps]
     tiles = gap_tiles(page)
