@@ -2,10 +2,10 @@
 
 The curve of an odd group against the others is a + 0.05 for all rates a from 0.04 to 0.3, in both
 classes: the ROC gaps at 1/8 and at 1/4 are 0.05, whichever group is cut, and all other gaps less.
-"false beyond" is asked at that tolerance, "false within" at one that is smaller by 1e-6; "each" is
-what verdicts by each gap's own interval would do. With ties the law is cut into 20 levels, and the
-tolerance is the largest of its gaps. With clusters there are a quarter as many of them as the cell
-is to have rows otherwise, of five rows each.
+That is the tolerance: to call such a gap beyond is false, and so is, but for nothing, to call it
+within. "each" is what verdicts by each gap's own interval would do. "at it" is whether four gaps
+or more are: with weights by score, or ties (20 levels), only the largest is. With clusters, of five
+rows, there are a quarter as many as there are people in the smallest cell otherwise.
 """
 
 from __future__ import annotations
@@ -86,16 +86,17 @@ def run(setting, samples: int, rng: np.random.Generator) -> Tally:
         gaps = _estimates(scores, families, intervals)
         at = np.array([abs(true[gap.key]) >= largest - 1e-9 for gap in gaps])
         low, high = intervals(np.full(len(gaps), normal_quantile(0.95)))
-        for kind, tolerance in (("beyond", largest + 1e-9), ("within", largest - 1e-6)):
-            found = decide(gaps, tolerance, 0.95, intervals=intervals)
+        found = decide(gaps, largest, 0.95, intervals=intervals)
+        alone = {
+            "beyond": np.array([gap.lies_beyond(largest) for gap in gaps]),
+            "within": (low >= -largest) & (high <= largest),
+        }
+        for kind, each in alone.items():
             told = np.array([gap.verdict == kind for gap in found])
+            # A gap is as good as beyond at the tolerance; none is beyond it.
             wrong = at if kind == "within" else np.ones_like(at)
             tally.note(f"false {kind}", "", bool(np.any(told & wrong)))
-            if kind == "beyond":
-                alone = np.array([gap.lies_beyond(tolerance) for gap in gaps])
-            else:
-                alone = (low >= -tolerance) & (high <= tolerance)
-                tally.note("all within", "", bool(told.all()))
-            tally.note(f"each, {kind}", "", bool(np.any(alone & wrong)))
+            tally.note(f"each, {kind}", "", bool(np.any(each & wrong)))
+        tally.note("all within", "", all(gap.verdict == "within" for gap in found))
         tally.note("at it", "", bool(at.sum() >= 4))
     return tally

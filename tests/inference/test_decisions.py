@@ -198,7 +198,7 @@ def test_names_order_of_rows_and_increasing_maps_change_nothing(seed, levels):
             assert (-ends[1], -ends[0]) == pytest.approx(gap.ends("beyond"), abs=1e-9)
         assert same.verdict == gap.verdict
         assert same.ends("beyond") == pytest.approx(gap.ends("beyond"), abs=1e-9)
-        assert same.within_test.p_value == pytest.approx(gap.within_test.p_value, rel=1e-5)
+        assert same.within_test.p_value == pytest.approx(gap.within_test.p_value, rel=1e-3)
 
 
 # ---------------------------------------------------------------------- rarely wrong

@@ -44,7 +44,7 @@ def size_changes(
         low, high = ends[k].tolist()
         if k:
             low, high = Paired.size_range((low, high), others[k].tolist())
-        if steps.adjusted[k] > alpha:  # both are found to 1e-7
+        if steps.adjusted[k] > alpha:  # both are found to 1e-5
             low, high = min(low, 0.0), max(high, 0.0)
         tests.append(GapTest(float(steps.adjusted[k]), low, high, 1.0 - float(steps.level[k])))
     return tests[0], tests[1:]

@@ -227,7 +227,7 @@ class _Sides(NamedTuple):
     def _agreeing(
         self, low: float, high: float, limit: float, rejected: bool
     ) -> tuple[float, float]:
-        """The ends, on the side of the tolerance that the p-value says: both are found to 1e-7."""
+        """The ends, on the side of the tolerance that the p-value says: both are found to 1e-5."""
         if not self.beyond:
             if rejected:
                 return max(low, -limit), min(high, limit)
