@@ -19,6 +19,7 @@ from covering.laws import (
 from covering.tally import Tally
 from evenscore import constraint_names
 from evenscore.gaps import EstimateSettings, RocConstraint, as_constraints
+from evenscore.inference.changes import size_changes
 from evenscore.inference.paired import PairedScores, paired_auc
 from evenscore.scores.reading import read_rows
 
@@ -33,6 +34,7 @@ COLUMNS = (
     "ROC gap magnitudes",
     "ROC gaps reject",
     "ROC gap mag. reject",
+    "any change told",
 )
 RATES = (0.05, 0.125, 0.25, 0.5)
 # The second score is of the same law, or of one with the groups partly or fully exchanged.
@@ -105,6 +107,10 @@ def run(setting, samples: int, rng: np.random.Generator) -> Tally:
             found += family.paired(pair, EstimateSettings(random_state=rng))
         for (name, one, two), pair in zip(true, found, strict=True):
             note(tally, name, one, two, pair)
+        if setting["other"] == "same" and setting["weights"] != "by score":  # the scores are alike
+            auc, gaps = size_changes(found[0].difference, found[1:], 0.95)
+            changed = any(test is not None and test.p_value <= 0.05 for test in (auc, *gaps))
+            tally.note("any change told", "", changed)
     return tally
 
 
