@@ -9,9 +9,9 @@ import numpy as np
 from covering.laws import (
     People,
     discretised,
+    larger_roc_gap,
     mixed_with_other,
     reweighted,
-    split_roc_gap,
     uneven_law,
 )
 from covering.tally import Tally
@@ -35,7 +35,7 @@ def settings(sizes):
 def run(setting, samples: int, rng: np.random.Generator) -> Tally:
     law = discretised(mixed_with_other(uneven_law(), 0.2), setting["levels"])
     truth = reweighted(law, setting["weights"])
-    gaps = np.max([np.abs(split_roc_gap(truth, on, GRID)) for on in ("negatives", "positives")], 0)
+    gaps = np.max([np.abs(larger_roc_gap(truth, on, GRID)) for on in ("negatives", "positives")], 0)
     tolerance = min(0.45, 0.95 * float(gaps.max()))
     tally = Tally()
     for _ in range(samples):

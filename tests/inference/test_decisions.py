@@ -223,6 +223,28 @@ def test_few_audits_call_a_gap_at_the_boundary_beyond_or_within(gaps, correlatio
         assert within / samples >= 0.05 - error  # a single test is exact
 
 
+@pytest.mark.parametrize("at", [1, 2, 6])
+@pytest.mark.parametrize("correlation", [0.0, -0.9, 0.9])
+def test_few_audits_call_all_gaps_within_if_some_are_not(at, correlation):
+    """Most gaps are zero for certain: what is left is one statement about those at the boundary."""
+    rng, samples = np.random.default_rng(at), 600
+    wrong = whole = 0
+    for _ in range(samples):
+        common = math.sqrt(abs(correlation)) * rng.normal()
+        noise = math.sqrt(1.0 - abs(correlation)) * rng.normal(size=at) + common
+        signs = np.where(np.arange(at) % 2, np.sign(correlation) or 1.0, 1.0)
+        gaps = [gap_of(0.05 + 0.01 * v * s, 1.96 * 0.01) for v, s in zip(noise, signs, strict=True)]
+        found = decide([*gaps, *[gap_of(0.0, 0.01)] * (12 - at)], 0.05, 0.95)
+        wrong += any(gap.verdict == "within" for gap in found[:at])
+        whole += all(gap.verdict == "within" for gap in found)
+        assert all(gap.verdict == "within" for gap in found[at:])
+    error = 2.0 * math.sqrt(0.05 * 0.95 / samples)
+    assert wrong / samples <= 0.05 + error
+    assert whole / samples <= 0.05 + error
+    if at == 1:
+        assert whole / samples >= 0.05 - error
+
+
 def test_adjusted_p_values_are_holm_s():
     p = np.array([0.03, 0.001, np.nan, 0.02])
     assert adjust(p) == pytest.approx([0.04, 0.003, np.nan, 0.04], nan_ok=True)
