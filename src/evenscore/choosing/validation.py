@@ -51,15 +51,15 @@ def tradeoff_path(
 ) -> TradeoffPath:
     """AUC against the gaps of a scorer's constraints, over tolerances or strengths.
 
-    Folds are drawn within every class and group. The scores of the rows left out are standardised
-    fold by fold (mean 0, standard deviation 1, every fold weighted to the same mix of cells) and
-    pooled; AUC, gaps and intervals are those of an audit of the pool. Gaps computed fold by fold
-    and averaged would rest on cells of n/cv rows: with some thirty of them, a ROC gap between equal
-    groups is 0.01 to 0.02 on average, as much as is to be found. Everyone in a fold is standardised
-    alike: groups whose scores have the same law in every fold have the same in the pool. Intervals
-    account for who was tested on, not for who was trained on, and scorers trained on a share
-    1 − 1/cv of the rows stand for those that `select` fits on all. Nor do they account for a choice
-    among the points: audit a chosen score on other rows.
+    Folds are drawn within every class and group, and keep clusters whole. The scores of the rows
+    left out are standardised fold by fold (mean 0, standard deviation 1, every fold weighted to the
+    same mix of cells) and pooled; AUC, gaps and intervals are those of an audit of the pool. Gaps
+    computed fold by fold and averaged would rest on cells of n/cv rows: with some thirty of them, a
+    ROC gap between equal groups is 0.01 to 0.02 on average, as much as is to be found. Everyone in
+    a fold is standardised alike: groups whose scores have the same law in every fold have the same
+    in the pool. Intervals account for who was tested on, not for who was trained on, and scorers
+    trained on a share 1 − 1/cv of the rows stand for those that `select` fits on all. Nor do they
+    account for a choice among the points: audit a chosen score on other rows.
 
     Parameters
     ----------

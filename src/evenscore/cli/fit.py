@@ -107,4 +107,7 @@ def fit(
 
 def _clusters(rows: "TrainingSet") -> str:
     """How many clusters rows are of; nothing if nobody said."""
-    return "" if rows.cluster is None else f", of {len(np.unique(rows.cluster)):,} clusters"
+    if rows.cluster is None:
+        return ""
+    n = len(np.unique(rows.cluster))
+    return f", of {n:,} {'cluster' if n == 1 else 'clusters'}"

@@ -19,11 +19,12 @@ def spread(
     """The part of every row: clusters stay whole, and parts get their shares of every cell.
 
     Clusters are shuffled. Those with as many rows of every cell as each other are dealt out by the
-    shares. What is left over is given away cluster by cluster, those that are the largest shares of
-    their cells first: each to the part where it raises the sum over parts and cells of
-    (share of the cell)²/(share wanted) the least, and of such parts to that with the fewest rows.
-    While no more clusters with rows of a cell are left than there are parts without any, these
-    parts come first. Clusters of one row each are parted as rows are: evenly up to one row.
+    shares. What is left over is given away cluster by cluster, the largest first (those of about
+    the same size as shuffled), each to the part where it evens out the cells best: where it raises
+    the sum over parts and cells of (share of the cell)²/(share wanted) the least, and of such parts
+    to that with the fewest rows. While no more clusters with rows of a cell are left than there are
+    parts without any, these parts come first. Clusters of one row each are parted as rows are:
+    evenly up to one row. A cluster much larger than a small part is hardly ever in it.
 
     Parameters
     ----------
@@ -63,9 +64,10 @@ def spread(
     total = np.bincount(cell, minlength=n_cells).astype(np.float64)
     scaled = rows / total[kind]
     size = np.bincount(owner, np.square(scaled), minlength=n_clusters)
+    step = np.floor(np.log2(size))  # coarse: another seed is to give other parts
     starts = np.append(starts_of_runs(owner), len(owner))
     rest = rng.permutation(np.flatnonzero(part < 0))
-    for k in rest[np.argsort(-size[rest], kind="stable")]:
+    for k in rest[np.argsort(-step[rest], kind="stable")]:
         some = slice(starts[k], starts[k + 1])
         cells, new = kind[some], scaled[some]
         lacking = held[:, cells] == 0.0
