@@ -8,6 +8,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from evenscore.auditing.frames import Backend, data_frame
 from evenscore.auditing.plain import to_plain
@@ -104,6 +105,8 @@ class TradeoffPath:
         The data, on which `select` fits.
     smallest_cell : name and number of rows
         The class and group with the fewest.
+    cluster : column, or several, optional
+        Which rows belong together, if that was said.
 
     Examples
     --------
@@ -124,6 +127,7 @@ class TradeoffPath:
     sensitive_features: Any
     sample_weight: Any
     smallest_cell: tuple[str, int]
+    cluster: Any = None
 
     def __repr__(self) -> str:
         name = type(self.scorer).__name__
@@ -147,7 +151,7 @@ class TradeoffPath:
 
         It is that of the point `chosen(tolerance)`; if there is none, a ValueError says what stood
         in the way. The same rows chose the point, report it and are fitted on: audit the scorer on
-        other rows.
+        other rows. It is told the clusters, if there are any.
         """
         best = self.chosen(tolerance)
         scorer = at_point(clone(self.scorer), best.parameter, best.value)
@@ -156,6 +160,7 @@ class TradeoffPath:
             self.y,
             sensitive_features=self.sensitive_features,
             sample_weight=self.sample_weight,
+            **cluster_for(scorer, self.cluster),
         )
 
     def chosen(self, tolerance: float) -> TradeoffPoint:
@@ -265,6 +270,12 @@ class TradeoffPath:
         dark grounds see `plots.TradeoffDisplay`.
         """
         return renderer("tradeoff", "plot")(self, ax)
+
+
+def cluster_for(scorer: Any, cluster: Any) -> dict[str, Any]:
+    """The clusters as a parameter of `fit`, if there are any and the scorer takes them."""
+    taken = cluster is not None and has_fit_parameter(scorer, "cluster")
+    return {"cluster": cluster} if taken else {}
 
 
 def at_point(scorer: Any, parameter: Parameter, value: float) -> Any:

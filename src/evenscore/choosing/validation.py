@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 from threadpoolctl import threadpool_limits
 
-from evenscore.choosing.path import Parameter, TradeoffPath, TradeoffPoint, at_point
+from evenscore.choosing.path import Parameter, TradeoffPath, TradeoffPoint, at_point, cluster_for
 from evenscore.gaps import EstimateSettings, GapFamily, as_constraints
 from evenscore.gaps.family import family_estimates
 from evenscore.inference.aucs import auc_estimates
@@ -42,6 +42,7 @@ def tradeoff_path(
     tolerances: Sequence[float] | None = None,
     strengths: Sequence[float] | None = None,
     sample_weight: ArrayLike | None = None,
+    cluster: Any = None,
     cv: int = 5,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -50,15 +51,15 @@ def tradeoff_path(
 ) -> TradeoffPath:
     """AUC against the gaps of a scorer's constraints, over tolerances or strengths.
 
-    Folds are drawn within every class and group. The scores of the rows left out are standardised
-    fold by fold (mean 0, standard deviation 1, every fold weighted to the same mix of cells) and
-    pooled; AUC, gaps and intervals are those of an audit of the pool. Gaps computed fold by fold
-    and averaged would rest on cells of n/cv rows: with some thirty of them, a ROC gap between equal
-    groups is 0.01 to 0.02 on average, as much as is to be found. Everyone in a fold is standardised
-    alike: groups whose scores have the same law in every fold have the same in the pool. Intervals
-    account for who was tested on, not for who was trained on, and scorers trained on a share
-    1 − 1/cv of the rows stand for those that `select` fits on all. Nor do they account for a choice
-    among the points: audit a chosen score on other rows.
+    Folds are drawn within every class and group, and keep clusters whole. The scores of the rows
+    left out are standardised fold by fold (mean 0, standard deviation 1, every fold weighted to the
+    same mix of cells) and pooled; AUC, gaps and intervals are those of an audit of the pool. Gaps
+    computed fold by fold and averaged would rest on cells of n/cv rows: with some thirty of them, a
+    ROC gap between equal groups is 0.01 to 0.02 on average, as much as is to be found. Everyone in
+    a fold is standardised alike: groups whose scores have the same law in every fold have the same
+    in the pool. Intervals account for who was tested on, not for who was trained on, and scorers
+    trained on a share 1 − 1/cv of the rows stand for those that `select` fits on all. Nor do they
+    account for a choice among the points: audit a chosen score on other rows.
 
     Parameters
     ----------
@@ -77,6 +78,11 @@ def tradeoff_path(
         0.25, 0.5, 1, 5 and 10.
     sample_weight : column of numbers, optional
         Weights of at least 0.
+    cluster : column, or several, optional
+        Who or what each row is about, where there are several rows per person, household or branch;
+        of several columns their combinations. Folds keep clusters whole, as even over classes and
+        groups as that allows, and intervals go by clusters. The scorer is told, if its `fit` takes
+        clusters.
     cv : int, default 5
         The number of folds.
     random_state : int, optional
@@ -117,7 +123,7 @@ def tradeoff_path(
     scorer = clone(scorer)
     if scorer.get_params().get("random_state", 0) is None:
         scorer.set_params(random_state=int(rng.integers(2**31)))
-    data = _read(X, y, sensitive_features, sample_weight)
+    data = _read(X, y, sensitive_features, sample_weight, cluster)
     folds = _folds(data, cv, rng)
     # Some scorers are fitted together, if they say so; all others one by one.
     together = parameter in getattr(scorer, "varied_together", ())
@@ -143,7 +149,7 @@ def tradeoff_path(
         gaps = family_estimates(grouped, constraints, estimated)
         points.append(TradeoffPoint(parameter, value, auc, tuple(gaps), converged[value]))
     rows = (X, y, sensitive_features, sample_weight)
-    return TradeoffPath(scorer, tuple(points), *rows, _smallest_cell(data))
+    return TradeoffPath(scorer, tuple(points), *rows, _smallest_cell(data), cluster)
 
 
 def _check_scorer(scorer: Any) -> list[GapFamily]:
@@ -199,7 +205,9 @@ def _grid(
     return "tolerance", [math.inf, *reversed(values)]
 
 
-def _read(X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> TrainingSet:
+def _read(
+    X: Any, y: Any, sensitive_features: Any, sample_weight: Any, cluster: Any = None
+) -> TrainingSet:
     """The rows of positive weight."""
     labels = to_array(y, "y")
     classes = np.unique(labels)
@@ -209,6 +217,7 @@ def _read(X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Traini
         labels == classes[1],
         sensitive_features,
         sample_weight=sample_weight,
+        cluster=cluster,
         label_name="y",
         beside={"X": range(_num_samples(X))},
     )
@@ -218,7 +227,8 @@ def _read(X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Traini
     kept = np.flatnonzero(np.ones(len(rows)) if rows.weight is None else rows.weight)
     rows = rows.take(kept)
     codes = rows.codes.astype(np.intp, copy=False)
-    return TrainingSet(_safe_indexing(X, kept), rows.positive, codes, rows.groups, rows.weight)
+    decoded = (rows.positive, codes, rows.groups, rows.weight, rows.cluster)
+    return TrainingSet(_safe_indexing(X, kept), *decoded)
 
 
 def _smallest_cell(data: TrainingSet) -> tuple[str, int]:
@@ -229,20 +239,29 @@ def _smallest_cell(data: TrainingSet) -> tuple[str, int]:
 
 
 def _folds(data: TrainingSet, cv: int, rng: np.random.Generator) -> Ints:
-    """The fold of every row: in all of them the same share of every class and group."""
-    name, count = _smallest_cell(data)
-    if count < cv:
+    """The fold of every row: in all of them the same share of every class and group.
+
+    Or as much so as clusters that stay whole allow.
+    """
+    counts, unit, having = data.separable(data.cell, 2 * len(data.groups))
+    if counts.min() < cv:
+        name = data.cell_name(int(np.argmin(counts)))
         raise ValueError(
-            f"{cv} folds need {cv} rows of every class and group, but there are {count} {name}: "
-            "lower cv or join groups."
+            f"{cv} folds need {cv} {unit} of every class and group, but there are {counts.min()} "
+            f"{having}{name}: lower cv or join groups."
         )
     return data.folds(cv, rng)
 
 
 def _balanced(data: TrainingSet, tested: Bools) -> Floats:
-    """Weights of the rows of a fold that give every cell its share of all the data."""
-    cell = data.cell
-    ratio = np.bincount(cell, data.share) / np.bincount(cell[tested], data.share[tested])
+    """Weights of the rows of a fold that give every cell its share of all the data.
+
+    Where clusters stay whole a fold may lack a cell: then it is the others that have theirs.
+    """
+    cell, n_cells = data.cell, 2 * len(data.groups)
+    total = np.bincount(cell, data.share, n_cells)
+    inside = np.bincount(cell[tested], data.share[tested], n_cells)
+    ratio = np.divide(total, inside, out=np.zeros(n_cells), where=inside > 0.0)
     return np.asarray(data.share[tested] * ratio[cell[tested]])
 
 
@@ -260,6 +279,8 @@ def _fit_and_score(
     columns: dict[str, Any] = {"sensitive_features": data.codes[train]}
     if data.weight is not None:
         columns["sample_weight"] = data.weight[train]
+    if data.cluster is not None:
+        columns |= cluster_for(scorer, data.cluster[train])
     scorer = clone(scorer)
     if "verbose" in scorer.get_params():
         scorer.set_params(verbose=False)

@@ -2,14 +2,17 @@
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from rich.console import Console
 from typer import Option
 
 from evenscore.cli.errors import command, say_written, sentences
-from evenscore.cli.options import Gaps, Learner, Quiet, Source, check_outputs
+from evenscore.cli.options import Cluster, Gaps, Learner, Quiet, Source, check_outputs
+
+if TYPE_CHECKING:
+    from evenscore.learning.training_set import TrainingSet
 
 
 @command
@@ -18,6 +21,7 @@ def fit(
     output: Annotated[Path, Option("--output", "-o", help="The model to write, a .skops file.")],
     gaps: Gaps,
     learner: Learner,
+    cluster: Cluster = None,
     tolerance: Annotated[float, Option(help="The largest gap that may be left.")] = 0.02,
     test_fraction: Annotated[
         float, Option(help="Share of the rows held out to look at the score on.")
@@ -29,7 +33,9 @@ def fit(
     Columns of numbers are used as they are, columns of text as one feature per
     category. Groups are needed to learn the score, not to score anyone. A share
     of the rows of each class and group is held out: the AUC and gaps shown are
-    theirs.
+    theirs. If there are several rows per person, household or branch, say so
+    with --cluster: nobody is then both trained on and held out, and intervals
+    are not too narrow.
 
     Examples:
       evenscore fit people.csv --label repaid --pos-label yes --group sex \
@@ -55,10 +61,10 @@ def fit(
         raise ValueError(f"--test-fraction must be at least 0 and below 1, not {test_fraction:g}.")
     start = time.perf_counter()
     with sentences(quiet=quiet):
-        rows = learner.rows(source, quiet=quiet)
-        people = rows.people
-        codes, weight = people.rows.codes.astype(np.intp, copy=False), people.rows.weight
-        train = TrainingSet(rows.X, people.rows.positive, codes, people.rows.groups, weight)
+        rows = learner.rows(source, cluster, quiet=quiet)
+        people, read = rows.people, rows.people.rows
+        codes = read.codes.astype(np.intp, copy=False)
+        train = TrainingSet(rows.X, read.positive, codes, read.groups, read.weight, read.cluster)
         held_out = None
         if test_fraction:
             train, held_out = train.hold_out(test_fraction, np.random.default_rng(learner.seed))
@@ -67,6 +73,7 @@ def fit(
             train.positive,
             sensitive_features=people.columns(train.codes),
             sample_weight=train.weight,
+            cluster=train.cluster,
         )
     # A progress bar is of no use to whoever loads the model.
     scorer.set_params(verbose=False)
@@ -80,7 +87,7 @@ def fit(
     console.print(
         f"{type(scorer).__name__}, learned from {len(train):,} rows and {train.X.shape[1]:,} "
         f"features in {time.perf_counter() - start:.1f} s; looked at on {len(shown):,} rows "
-        f"{where}.",
+        f"{where}{_clusters(shown)}.",
         highlight=False,
     )
     scores = shown.grouped(model.score(shown.X))
@@ -96,3 +103,11 @@ def fit(
     title = f"{ranks}; gaps: even is zero, the tolerance {tolerance:g}"
     console.print(gap_table(title, gaps_left, auc.confidence_level, notes=reasons([auc])))
     say_written(output, quiet=quiet)
+
+
+def _clusters(rows: "TrainingSet") -> str:
+    """How many clusters rows are of; nothing if nobody said."""
+    if rows.cluster is None:
+        return ""
+    n = len(np.unique(rows.cluster))
+    return f", of {n:,} {'cluster' if n == 1 else 'clusters'}"

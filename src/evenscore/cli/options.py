@@ -117,13 +117,14 @@ class Learner:
         kinds = {"boosted": BoostedScorer, "linear": LinearScorer, "neural": NeuralScorer}
         return kinds[self.model](constraints, random_state=self.seed, **options)
 
-    def rows(self, source: Source, *, quiet: bool) -> Any:
+    def rows(self, source: Source, clusters: list[str] | None, *, quiet: bool) -> Any:
         """The rows to learn from; how many lacked a value is said, if any did."""
         from evenscore.files.features import read_training
 
         rows = source.read(
             read_training,
             quiet=quiet,
+            clusters=clusters or (),
             features=None if self.features is None else _names([self.features]),
             exclude=_names(self.exclude or []),
             include_groups=self.include_group,

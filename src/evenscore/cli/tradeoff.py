@@ -10,7 +10,17 @@ from typer import Option
 
 from evenscore import __version__
 from evenscore.cli.errors import command, say_written, sentences
-from evenscore.cli.options import Gaps, Html, Json, Learner, Quiet, Source, check_outputs, numbers
+from evenscore.cli.options import (
+    Cluster,
+    Gaps,
+    Html,
+    Json,
+    Learner,
+    Quiet,
+    Source,
+    check_outputs,
+    numbers,
+)
 
 if TYPE_CHECKING:
     from evenscore.choosing import TradeoffPath
@@ -21,6 +31,7 @@ def tradeoff(
     source: Source,
     gaps: Gaps,
     learner: Learner,
+    cluster: Cluster = None,
     tolerances: Annotated[
         str | None,
         Option(help="The tolerances to try, such as 0.1,0.02.", show_default="0.2 to 0.005"),
@@ -39,7 +50,9 @@ def tradeoff(
 
     A score is learned for each tolerance and fold, and judged on the rows
     left out. Those rows also choose the point that --tolerance marks: audit
-    the chosen score on other rows.
+    the chosen score on other rows. If there are several rows per person,
+    household or branch, say so with --cluster: nobody is then both trained on
+    and left out, and intervals are not too narrow.
 
     Examples:
       evenscore tradeoff people.csv --label repaid --pos-label yes \
@@ -57,7 +70,7 @@ def tradeoff(
     at = numbers(tolerances, "--tolerances")
     scorer = learner.scorer(gaps.constraints())
     with sentences(quiet=quiet):
-        data = learner.rows(source, quiet=quiet)
+        data = learner.rows(source, cluster, quiet=quiet)
         path = tradeoff_path(
             scorer,
             data.X,
@@ -65,6 +78,7 @@ def tradeoff(
             sensitive_features=data.people.columns(),
             tolerances=at,
             sample_weight=data.people.rows.weight,
+            cluster=data.people.rows.cluster,
             cv=folds,
             random_state=learner.seed,
             n_jobs=jobs,

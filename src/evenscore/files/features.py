@@ -157,24 +157,26 @@ def read_training(
     exclude: Sequence[str] = (),
     include_groups: bool = False,
     weight: str | None = None,
+    clusters: Sequence[str] = (),
     pos_label: str | None = None,
     drop_missing: bool = False,
     allow_missing: bool = False,
 ) -> TrainingRows:
     """Read rows to learn from; features are by default all columns that are nothing else.
 
-    Columns of groups are no features unless named as such, or with `include_groups`.
+    Columns of groups are no features unless named as such, or with `include_groups`; those of
+    clusters, which say which rows belong together, never are.
     """
     weights = [] if weight is None else [weight]
-    check_roles(label=[label], group=groups, weight=weights)
-    with open_table(path, wanted=[label, *groups, *weights]) as table:
-        columns = PeopleColumns.named(table, label, groups, weight)
+    check_roles(label=[label], group=groups, weight=weights, cluster=clusters)
+    with open_table(path, wanted=[label, *groups, *weights, *clusters]) as table:
+        columns = PeopleColumns.named(table, label, groups, weight, clusters)
         for name in exclude:
             table.column(name)
         if features is None:
-            taken = {label, *weights, *exclude, *(() if include_groups else groups)}
+            taken = {label, *weights, *clusters, *exclude, *(() if include_groups else groups)}
             features = [name for name in table.names if name not in taken]
-        check_roles(label=[label], weight=weights, features=features)
+        check_roles(label=[label], weight=weights, cluster=clusters, features=features)
         if not features:
             raise ValueError(f"{table.name} has no column left to be a feature.")
         table.hold([*columns.sql_names, *(table.column(name) for name in features)])

@@ -74,7 +74,8 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     gaps_ : dict
         Gaps with intervals, as lists of `Estimate`: on the training rows ("train") and, if there
         are any, on rows held out ("validation") and by cross-fitting ("cross_fit"). The intervals
-        are about the gap of this scorer in the population and account for who was in the sample;
+        are about the gap of this scorer in the population and account for who was in the sample
+        (with `cluster` for which clusters were, whose rows are not taken to be independent);
         those by cross-fitting also for the folds' scorers not being this one (how far they are off
         is seen on all rows), but after a correction not for the same people having been looked at
         twice. Each gap has its own interval, not adjusted for the others.
@@ -210,6 +211,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         sensitive_features: Any = None,
         sample_weight: ArrayLike | None = None,
+        cluster: Any = None,
     ) -> Self:
         """Learn a score that ranks the second of the two classes above the first.
 
@@ -224,6 +226,12 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             never to score.
         sample_weight : array of shape (n,), optional
             A row with a weight of two counts as two rows.
+        cluster : column, or several, optional
+            Who or what each row is about, where there are several rows per person, household or
+            branch; of several columns their combinations. Intervals of gaps then go by clusters,
+            and whoever is trained on in one row is never tested on in another: folds and rows held
+            out keep clusters whole, as even over classes and groups as that allows. What is
+            learned from given rows does not depend on it.
 
         Returns
         -------
@@ -231,7 +239,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self.check_parameters()
         task = self._task()
-        data = self._read(X, y, sensitive_features, sample_weight, task.constraints)
+        data = self._read(X, y, sensitive_features, sample_weight, task.constraints, cluster)
         train, held_out = self.hold_out(data)
         crossed = None
         if self.cross_fit and task.constraints:
@@ -252,7 +260,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         train, held_out : TrainingSet, TrainingSet or None
-            The same share of every class and group is held out.
+            The same share of every class and group is held out, as far as clusters stay whole.
         """
         share = self.held_out_share(len(rows))
         if share == 0.0:
@@ -269,12 +277,15 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sensitive_features: Any,
         sample_weight: ArrayLike | None,
         constraints: tuple[GapFamily, ...],
+        cluster: Any = None,
     ) -> TrainingSet:
         """The rows of positive weight; sets `classes_`, `groups_` and what scikit-learn sets."""
         X, y = validate_data(self, X, y, **self._accepted())
         self.classes_ = two_classes(y)
         positive = y == self.classes_[1]
-        data = TrainingSet.read(X, positive, sensitive_features, sample_weight, constraints)
+        data = TrainingSet.read(
+            X, positive, sensitive_features, sample_weight, constraints, cluster
+        )
         self.groups_ = data.groups
         if data.weight is not None and not np.all(data.weight > 0.0):
             data = data.rows(data.weight > 0.0)

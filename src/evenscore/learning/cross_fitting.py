@@ -90,7 +90,8 @@ def cross_fit(
 ) -> tuple[CrossFitted, Task]:
     """Cut the rows into folds, score each by a scorer learned on the others, look at the gaps.
 
-    Gives what was found, and the task with what gaps are expected to grow by on new rows.
+    Gives what was found, and the task with what gaps are expected to grow by on new rows. Folds
+    keep clusters whole, and so do scorers that hold rows out while they learn.
 
     Where an interval (at a level shared among the gaps) lies wholly beyond the tolerance, the gap
     was closed in training only. What is certain of that, the distance between the interval and the
@@ -126,12 +127,12 @@ def cross_fit(
 def _require_rows(data: TrainingSet, folds: int, cells: Bools) -> None:
     """Refuse folds in which a cell that some gap looks at would be empty."""
     compared = np.flatnonzero(cells.any(axis=0))
-    counts = np.bincount(data.cell, minlength=2 * len(data.groups))
+    counts, unit, having = data.separable(data.cell, 2 * len(data.groups))
     smallest = int(compared[np.argmin(counts[compared])])
     if counts[smallest] < folds:
         raise ValueError(
-            f"cross_fit={folds} needs {folds} rows of every class and group compared, but "
-            f"there are {counts[smallest]} {data.cell_name(smallest)}."
+            f"cross_fit={folds} needs {folds} {unit} of every class and group compared, but "
+            f"there are {counts[smallest]} {having}{data.cell_name(smallest)}."
         )
 
 
@@ -170,26 +171,36 @@ def cross_fitting_folds(
 ) -> list[tuple[Ints, Ints]]:
     """For each model, the rows it is fitted on and those it scores.
 
-    A number of folds is drawn within every class and group; a splitter says for itself.
+    A number of folds is drawn within every class and group, clusters being left whole; a splitter
+    says for itself.
     """
     if isinstance(cv, bool | str):
         raise ValueError(f"cv must be a number of folds or a splitter, not {cv!r}.")
     if not isinstance(cv, Integral):
-        return split_by(cv, data.X, y)
+        return split_by(cv, data.X, y, data.cluster)
     if cv < 2:
         raise ValueError(f"cv must be at least 2, not {cv!r}.")
-    counts = np.bincount(data.positive, minlength=2)
+    counts, unit, having = data.separable(data.positive.astype(np.intp), 2)
     if counts.min() < cv:
         raise ValueError(
-            f"{cv} folds need {cv} rows of each class, but there are {counts.min()} "
+            f"{cv} folds need {cv} {unit} of each class, but there are {counts.min()} {having}"
             f"{CLASSES[int(np.argmin(counts))]}: lower cv."
         )
     number = data.folds(int(cv), np.random.default_rng(seed))
+    for name, members in zip(CLASSES, (~data.positive, data.positive), strict=True):
+        if len(np.unique(number[members])) < 2:  # which only clusters that stay whole can do
+            raise ValueError(
+                f"The {name} are in too few clusters: in {cv} folds, one would train without any."
+            )
     return [(np.flatnonzero(number != k), np.flatnonzero(number == k)) for k in range(int(cv))]
 
 
-def split_by(cv: Any, X: Any, y: NDArray[Any]) -> list[tuple[Ints, Ints]]:
+def split_by(
+    cv: Any, X: Any, y: NDArray[Any], cluster: Ints | None = None
+) -> list[tuple[Ints, Ints]]:
     """The splitter's own rows to train on and to score, for each of its folds.
+
+    One that splits by groups is given the clusters; one that parts a cluster is refused.
 
     >>> from sklearn.model_selection import KFold
     >>> folds = split_by(KFold(2), np.zeros((5, 1)), np.arange(5) % 2)
@@ -198,19 +209,28 @@ def split_by(cv: Any, X: Any, y: NDArray[Any]) -> list[tuple[Ints, Ints]]:
     """
     splitter = check_cv(cv, y, classifier=True)
     routing = getattr(splitter, "get_metadata_routing", None)
-    if routing is not None and routing().split.requests.get("groups") is True:
+    by_groups = routing is not None and routing().split.requests.get("groups") is True
+    if by_groups and cluster is None:
         raise ValueError(
-            f"{type(splitter).__name__} splits by groups, which fit does not take: give cv the "
-            "splits themselves, list(splitter.split(X, y, groups))."
+            f"{type(splitter).__name__} splits by groups, which fit does not take except as "
+            "cluster: pass that, or give cv the splits themselves, "
+            "list(splitter.split(X, y, groups))."
         )
     rows = np.arange(len(y))
-    folds = [(rows[train], rows[test]) for train, test in splitter.split(X, y)]
+    splits = splitter.split(X, y, cluster) if by_groups else splitter.split(X, y)
+    folds = [(rows[train], rows[test]) for train, test in splits]
     times = np.zeros(len(y), dtype=np.intp)
     for k, (train, test) in enumerate(folds):
         times[test] += 1
         both = np.intersect1d(train, test)
         if len(both):
             raise ValueError(f"Fold {k} of cv trains on row {both[0]}, which it is to score.")
+        parted = test[:0] if cluster is None else test[np.isin(cluster[test], cluster[train])]
+        if len(parted):
+            raise ValueError(
+                f"Fold {k} of cv scores row {parted[0]} and trains on rows of the same "
+                "cluster: let cv be a number of folds, or a splitter by groups."
+            )
         if len(np.unique(y[train])) < 2:
             raise ValueError(f"Fold {k} of cv trains on one class only.")
     if times.min() != 1 or times.max() != 1:

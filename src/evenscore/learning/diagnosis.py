@@ -16,6 +16,7 @@ from evenscore.learning.multipliers import excess
 from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats
+from evenscore.scores.sources import counted
 
 if TYPE_CHECKING:
     from evenscore.learning.base import FairScorer
@@ -81,12 +82,14 @@ def judge(
     smallest: tuple[str, float],
     *,
     alone: bool | None = None,
+    clusters: int | None = None,
 ) -> GapOutcome:
     """The outcome of one gap.
 
     `expected` is the training gap, with what it is known to grow by on new rows; `smallest` names
-    the smallest cell that the gap looks at, and its size; `alone` says whether the gap can be
-    reached without the other ones, if that was tried. A gap `new` that was not decided on among
+    the smallest cell that the gap looks at, and its size, and `clusters` is how many clusters that
+    is in, if there are any; `alone` says whether the gap can be reached without the other ones, if
+    that was tried. A gap `new` that was not decided on among
     others is decided on by itself.
 
     >>> fine = Estimate("gap", 0.01, -0.01, 0.03, 0.95, "normal")
@@ -95,6 +98,7 @@ def judge(
 tolerance 0.02; 100 positives of b are too few to tell, about 280 might do.
     """
     cell, size = smallest
+    few = cell if clusters is None else f"{cell} in {counted(clusters, 'cluster')}"
     if new is not None and new.verdict is None:
         [new] = decide([new], tolerance, new.confidence_level)
     moved = expected != training.value
@@ -125,16 +129,16 @@ tolerance 0.02; 100 positives of b are too few to tell, about 280 might do.
     if not closed:
         return outcome("not reached", trained, why)
     if new.verdict == "undefined":
-        return outcome("cannot tell", fresh, f"{size:g} {cell} are too few for an interval")
+        return outcome("cannot tell", fresh, f"{size:g} {few} are too few for an interval")
     if new.verdict == "within":
         return outcome("reached", fresh)
     if tolerance == 0.0:
         return outcome("cannot tell", fresh, "no number of rows proves a gap of exactly zero")
-    return outcome("cannot tell", fresh, _too_few(new, tolerance, cell, size))
+    return outcome("cannot tell", fresh, _too_few(new, tolerance, few, size))
 
 
 def _too_few(new: Estimate, tolerance: float, cell: str, size: float) -> str:
-    """How many rows would settle it, the gap being what it seems to be."""
+    """How many rows, clustered like these, would settle it, the gap being what it seems to be."""
     low, high = new.ends("beyond" if abs(new.value) > tolerance else "within")
     half = 0.5 * (high - low)
     room = max(abs(tolerance - abs(new.value)), 0.1 * tolerance)
@@ -195,6 +199,7 @@ def diagnose(
     if new:
         new[:] = decide(new, tolerance, new[0].confidence_level)
     sizes = np.bincount(train.cell, minlength=2 * len(train.groups)).astype(np.float64)
+    by_cell, _, _ = train.separable(train.cell, len(sizes))
     outcomes = []
     for k, gap in enumerate(training):
         alone = None  # the gap furthest beyond its tolerance is tried alone
@@ -211,6 +216,7 @@ def diagnose(
                 float(expected[k]),
                 (train.cell_name(small), float(sizes[small])),
                 alone=alone,
+                clusters=None if train.cluster is None else int(by_cell[small]),
             )
         )
     missed, warning = worst(outcomes), None

@@ -11,11 +11,12 @@ from sklearn.utils.validation import _check_sample_weight
 
 from evenscore.gaps import GapFamily
 from evenscore.learning.objective import Objective
+from evenscore.learning.spreading import spread
 from evenscore.scores import CLASSES, GroupedScores
 from evenscore.scores.arrays import Bools, Floats, Ints
 from evenscore.scores.distribution import Distribution
 from evenscore.scores.labels import distinct_names, label_text
-from evenscore.scores.reading import group_positions
+from evenscore.scores.reading import cluster_numbers, group_positions
 from evenscore.scores.sources import counted, to_columns
 
 _SMALL = 200  # rows that a cell keeps when rows are thinned: with fewer its rates are coarse
@@ -24,9 +25,11 @@ _SMALL = 200  # rows that a cell keeps when rows are thinned: with fewer its rat
 @final
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Rows to learn from or to check on: features, class, group, weight.
+    """Rows to learn from or to check on: features, class, group, weight, cluster.
 
     `codes` are the positions of the rows' groups among `groups`; without `weight` all count alike.
+    `cluster` is the number of each row's cluster, not every number of which need occur: rows of one
+    person, household or branch, which are not parted. Without it rows are independent.
     """
 
     X: Any
@@ -34,6 +37,7 @@ class TrainingSet:
     codes: Ints
     groups: tuple[Hashable, ...]
     weight: Floats | None
+    cluster: Ints | None = None
 
     @classmethod
     def read(
@@ -43,9 +47,13 @@ class TrainingSet:
         sensitive_features: Any,
         sample_weight: ArrayLike | None,
         constraints: Sequence[GapFamily],
+        cluster: Any = None,
     ) -> Self:
-        """Rows with groups (all of one, called "all", if none are given) and checked weights."""
-        n, weight = len(positive), None
+        """Rows with groups (all of one, called "all", if none are given) and checked weights.
+
+        `cluster` is a column, or several whose combinations are the clusters.
+        """
+        n, weight, members = len(positive), None, None
         codes: Ints = np.zeros(n, dtype=np.intp)
         groups: tuple[Hashable, ...] = ("all",)
         if sensitive_features is not None:
@@ -63,7 +71,11 @@ class TrainingSet:
             weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-        return cls(X, positive, codes, groups, weight)
+        if cluster is not None:
+            members = cluster_numbers(cluster)
+            if len(members) != n:
+                raise ValueError(f"cluster has {counted(len(members), 'row')} but X has {n}.")
+        return cls(X, positive, codes, groups, weight, members)
 
     def __len__(self) -> int:
         return len(self.positive)
@@ -95,20 +107,36 @@ class TrainingSet:
 
     def rows(self, index: Any) -> Self:
         """Some of the rows."""
-        weight = None if self.weight is None else self.weight[index]
+        weight, cluster = (
+            None if column is None else column[index] for column in (self.weight, self.cluster)
+        )
         return replace(
             self,
             X=self.X[index],
             positive=self.positive[index],
             codes=self.codes[index],
             weight=weight,
+            cluster=cluster,
         )
+
+    def separable(self, cell: Ints, n_cells: int) -> tuple[Ints, str, str]:
+        """How much of each cell can be in different folds: its rows, or clusters with rows of it.
+
+        And two texts for "… folds need … {rows} of every cell, but there are … {with }negatives".
+        """
+        if self.cluster is None:
+            return np.bincount(cell, minlength=n_cells), "rows", ""
+        found = np.unique(self.cluster * n_cells + cell)
+        return np.bincount(found % n_cells, minlength=n_cells), "clusters with rows", "with "
 
     def hold_out(self, share: float, rng: np.random.Generator) -> tuple[Self, Self | None]:
         """Rows to learn from and rows kept aside: the same share of each cell, none left empty.
 
-        None are kept aside if they would all be of one class.
+        None are kept aside if they would all be of one class. Clusters stay whole, shares being
+        as even as that allows (see `spread`); none are kept aside if that would empty a cell.
         """
+        if self.cluster is not None:
+            return self._hold_out_clusters(share, rng)
         kept_aside = np.zeros(len(self), dtype=bool)
         for c in np.unique(self.cell):
             members = np.flatnonzero(self.cell == c)
@@ -118,6 +146,17 @@ class TrainingSet:
         if held_out.positive.all() or not held_out.positive.any():
             return self, None
         return self.rows(~kept_aside), held_out
+
+    def _hold_out_clusters(
+        self, share: float, rng: np.random.Generator
+    ) -> tuple[Self, Self | None]:
+        assert self.cluster is not None
+        kept_aside = spread(self.cluster, self.cell, (1.0 - share, share), rng) == 1
+        train, held_out = self.rows(~kept_aside), self.rows(kept_aside)
+        both = held_out.positive.any() and not held_out.positive.all()
+        if not both or len(np.unique(train.cell)) < len(np.unique(self.cell)):
+            return self, None
+        return train, held_out
 
     def thinned(self, size: int) -> tuple[Ints, Self]:
         """About `size` rows, evenly from every class and group, weighted to stand for all.
@@ -138,7 +177,12 @@ class TrainingSet:
         return index, replace(part, weight=weight[index])
 
     def folds(self, count: int, rng: np.random.Generator) -> Ints:
-        """A fold for every row, drawn so that each class and group is spread evenly over them."""
+        """A fold for every row, drawn so that each class and group is spread evenly over them.
+
+        Clusters stay whole: they are spread as evenly as that allows (see `spread`).
+        """
+        if self.cluster is not None:
+            return spread(self.cluster, self.cell, np.full(count, 1.0 / count), rng)
         order = rng.permutation(len(self))
         order = order[np.argsort(self.cell[order], kind="stable")]
         fold = np.empty(len(self), dtype=np.intp)
@@ -159,7 +203,12 @@ class TrainingSet:
     def grouped(self, score: Floats) -> GroupedScores:
         """Scores of these rows by class and group, under the groups' own names."""
         return GroupedScores.from_codes(
-            score, self.positive, self.codes, distinct_names(self.groups), weight=self.weight
+            score,
+            self.positive,
+            self.codes,
+            distinct_names(self.groups),
+            weight=self.weight,
+            cluster=self.cluster,
         )
 
 

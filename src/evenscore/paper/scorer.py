@@ -134,12 +134,13 @@ class PaperScorer(FairScorer):
         *,
         sensitive_features: Any = None,
         sample_weight: ArrayLike | None = None,
+        cluster: Any = None,
     ) -> list[Self]:
         """Fit once for every entry of a grid, all in one program.
 
         Parameters
         ----------
-        X, y, sensitive_features, sample_weight
+        X, y, sensitive_features, sample_weight, cluster
             As for `fit`.
         grid : list of dict
             An entry may give `strength`, `l2` and `random_state`. All fits hold out the same rows,
@@ -160,7 +161,7 @@ class PaperScorer(FairScorer):
             return []
         reader = clone(self)
         constraints = reader._task().constraints
-        data = reader._read(X, y, sensitive_features, sample_weight, constraints)
+        data = reader._read(X, y, sensitive_features, sample_weight, constraints, cluster)
         train, held_out = reader.hold_out(data)
         for scorer in scorers:
             for name in ("classes_", "groups_", "n_features_in_", "feature_names_in_"):

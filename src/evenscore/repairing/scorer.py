@@ -60,7 +60,9 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
         Those of `repair`.
     cv : int, splitter or list of splits, optional
         A number of folds (drawn within every class and group; by default 5, and 10 below 2,000
-        rows), a splitter that leaves every row out once, or a list of such splits.
+        rows), a splitter that leaves every row out once, or a list of such splits. With `cluster`
+        folds keep clusters whole, a splitter that parts them is refused, and one that splits by
+        groups is given them.
     ensemble : bool, default True
         The score of a new row is the mean of the repaired scores of the models of all folds, whose
         law is the one the maps were made for; otherwise that of one model fitted on all rows.
@@ -127,6 +129,7 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
         *,
         sensitive_features: Any = None,
         sample_weight: ArrayLike | None = None,
+        cluster: Any = None,
     ) -> Self:
         """Fit the classifier on folds, and the maps on the scores of the rows left out.
 
@@ -140,6 +143,10 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
             The groups; needed with constraints.
         sample_weight : column of numbers, optional
             For the classifier, if it takes any, and for the maps.
+        cluster : column, or several, optional
+            Who or what each row is about, where there are several rows per person, household or
+            branch; of several columns their combinations. Folds keep clusters whole, and the
+            intervals of gaps go by clusters.
 
         Returns
         -------
@@ -149,7 +156,9 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
         constraints = as_constraints(self.constraints)
         y = self._check(X, y)
         positive = y == self.classes_[1]
-        data = TrainingSet.read(X, positive, sensitive_features, sample_weight, constraints)
+        data = TrainingSet.read(
+            X, positive, sensitive_features, sample_weight, constraints, cluster
+        )
         self.groups_ = data.groups
         score = self._cross_fit(data, y, bool(constraints))
         self.repair_ = None
@@ -158,7 +167,7 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
             names = ("tolerance", "share", "guards", "unseen", "min_beyond", "soften")
             settings = RepairSettings(**{name: getattr(self, name) for name in names})
             checked = to_numbers(score, "The score")
-            rows = Rows(positive, data.codes, data.groups, data.weight, checked)
+            rows = Rows(positive, data.codes, data.groups, data.weight, checked, data.cluster)
             self.repair_ = repair_rows(
                 rows, constraints, settings, column_names(sensitive_features)
             )

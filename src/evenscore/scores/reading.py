@@ -212,6 +212,7 @@ def cluster_numbers(cluster: Any) -> Ints:
     array([0, 1, 0])
     """
     columns = to_columns(cluster, "cluster")
+    check_lengths(columns)
     codes, _ = cross([encode(column, name) for name, column in columns.items()])
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     number = np.empty(len(first), dtype=np.intp)

@@ -1,0 +1,385 @@
+"""Several rows per person in what learners do: nobody is parted, and intervals count persons."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, KFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from evenscore import (
+    BoostedScorer,
+    LinearScorer,
+    NeuralScorer,
+    RepairedScorer,
+    RocConstraint,
+    tradeoff_path,
+)
+from evenscore.learning import FairScorer, History
+from evenscore.learning.cross_fitting import cross_fitting_folds
+from evenscore.learning.spreading import spread
+from evenscore.learning.training_set import TrainingSet
+
+ROC = RocConstraint(on="both", rates=(0.25,))
+FAMILIES = [ROC, "intra_group"]
+
+
+def rows(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    y, group = rng.integers(0, 2, n), (rng.random(n) < 0.4).astype(int)
+    X = rng.normal(size=(n, 3)) + np.outer(y, [1.0, 0.6, 0.0])
+    X[:, 0] += 0.5 * group
+    return X, y, group
+
+
+def uneven(n, n_clusters, rng):
+    """Clusters of rows; the first are the largest."""
+    size = 1.0 / (10.0 + np.arange(n_clusters))
+    return rng.choice(n_clusters, n, p=size / size.sum())
+
+
+def households(n=600, seed=0):
+    """Rows of uneven households, some of one row, large ones with people of both groups."""
+    X, y, group = rows(n, seed)
+    household = uneven(n, n // 4, np.random.default_rng(seed + 100))
+    X[:, 0] += np.random.default_rng(seed + 200).normal(size=n)[household]
+    return X, y, group, household
+
+
+def fitted(scorer, X, y, group, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return scorer.fit(X, y, sensitive_features=group, **options)
+
+
+def widths(gaps):
+    return np.array([gap.high - gap.low for gap in gaps])
+
+
+def ends(scorer):
+    return {
+        where: [(gap.value, gap.low, gap.high) for gap in gaps]
+        for where, gaps in scorer.gaps_.items()
+    }
+
+
+class FirstFeature(FairScorer):
+    """Learns nothing, and keeps note of what it was to learn from."""
+
+    def learn(self, train, held_out, task):
+        SEEN.append((train, held_out))
+        return History()
+
+    def raw_score(self, X):
+        return np.asarray(X[:, 0])
+
+
+SEEN = []
+
+# ---------------------------------------------------------------------- parts
+
+
+def parted(cluster, part):
+    """Whether a cluster is in two parts."""
+    pairs = np.unique(np.stack([cluster, part]), axis=1)
+    return pairs.shape[1] > len(np.unique(cluster))
+
+
+def table(part, cell):
+    counts = np.zeros((part.max() + 1, cell.max() + 1))
+    np.add.at(counts, (part, cell), 1)
+    return counts
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_parts_leave_clusters_whole_and_are_even(seed):
+    rng = np.random.default_rng(seed)
+    n, n_clusters = int(rng.integers(200, 1500)), int(rng.integers(40, 120))
+    cluster = uneven(n, n_clusters, rng)
+    cell = rng.choice(4, n, p=[0.5, 0.3, 0.15, 0.05])
+    shares = [np.full(4, 0.25), np.array([0.8, 0.2]), np.full(3, 1 / 3)][seed % 3]
+    part = spread(cluster, cell, shares, np.random.default_rng(seed))
+    assert not parted(cluster, part)
+    found = table(part, cell)
+    assert found.min() >= 1
+    assert np.abs(found.sum(axis=1) / n - shares).max() < 0.06
+    again = spread(cluster, cell, shares, np.random.default_rng(seed))
+    np.testing.assert_array_equal(part, again)
+    other = spread(cluster, cell, shares, np.random.default_rng(seed + 1))
+    assert np.any(part != other)
+    assert not parted(cluster, other)
+
+
+def test_clusters_of_one_row_are_parted_as_evenly_as_rows():
+    cell = np.random.default_rng(0).permutation(np.repeat([0, 1, 2, 3], [7, 100, 23, 4]))
+    found = table(spread(np.arange(134), cell, np.full(4, 0.25), np.random.default_rng(0)), cell)
+    assert np.all(np.ptp(found, axis=0) <= 1)
+
+
+def test_a_rare_cell_is_in_every_part_if_it_can_be():
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        cluster = rng.permutation(np.repeat(np.arange(30), 20))
+        cell = rng.integers(0, 2, 600)
+        chosen = rng.permutation(30)[:4]  # as many clusters as folds
+        cell[[np.flatnonzero(cluster == c)[0] for c in chosen]] = 2
+        part = spread(cluster, cell, np.full(4, 0.25), np.random.default_rng(seed))
+        assert table(part, cell)[:, 2].tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5])
+def test_rows_held_out_are_of_other_clusters(share):
+    X, y, group, household = households()
+    data = TrainingSet.read(X, y == 1, group, None, (), household)
+    train, held_out = data.hold_out(share, np.random.default_rng(0))
+    assert not set(train.cluster) & set(held_out.cluster)
+    assert len(train) + len(held_out) == len(data)
+    assert len(held_out) / len(data) == pytest.approx(share, abs=0.03)
+    for some in (train, held_out):
+        assert len(np.unique(some.cell)) == 4
+
+
+def test_none_are_held_out_where_clusters_would_have_to_be_parted():
+    X, y, group = rows(100)
+    data = TrainingSet.read(X, y == 1, group, None, (), np.zeros(100))
+    assert data.hold_out(0.2, np.random.default_rng(0)) == (data, None)
+    by_cell = TrainingSet.read(X, y == 1, group, None, (), 2 * y + group)
+    train, held_out = by_cell.hold_out(0.2, np.random.default_rng(0))
+    assert train is by_cell
+    assert held_out is None
+
+
+# ---------------------------------------------------------------------- fits
+
+
+def test_nobody_trained_on_is_tested_on():
+    X, y, group, household = households()
+    SEEN.clear()
+    scorer = FirstFeature(FAMILIES, cross_fit=3, validation_fraction=0.2, random_state=0)
+    fitted(scorer, X, y, group, cluster=household)
+    assert len(SEEN) >= 4  # those of the folds, and of all rows
+    number = {tuple(row): one for row, one in zip(X, household, strict=True)}
+    for train, held_out in SEEN:
+        assert not set(train.cluster) & set(held_out.cluster)
+    for train, held_out in SEEN[:3]:
+        trained = {number[tuple(row)] for part in (train, held_out) for row in part.X}
+        tested = [one for one in household if one not in trained]
+        assert len(tested) == len(household) - len(train) - len(held_out)
+        assert len(tested) == pytest.approx(200, abs=40)
+
+
+def test_folds_of_repairs_and_paths_keep_clusters_whole(monkeypatch):
+    X, y, group, household = households()
+    data = TrainingSet.read(X, y == 1, group, None, (), household)
+    for train, test in cross_fitting_folds(4, data, y, 0):
+        assert not set(household[train]) & set(household[test])
+    for train, test in cross_fitting_folds(GroupKFold(4), data, y, 0):
+        assert not set(household[train]) & set(household[test])
+    trained, labels = [], {tuple(row): one for row, one in zip(X, household, strict=True)}
+    fit, score = LinearScorer.fit, LinearScorer.decision_function
+
+    def note(self, X, y, *, cluster=None, **columns):
+        trained.append({labels[tuple(row)] for row in X})
+        assert len(cluster) == len(X)
+        return fit(self, X, y, cluster=cluster, **columns)
+
+    def tested(self, X):
+        assert not trained[-1] & {labels[tuple(row)] for row in X}
+        return score(self, X)
+
+    monkeypatch.setattr(LinearScorer, "fit", note)
+    monkeypatch.setattr(LinearScorer, "decision_function", tested)
+    path = tradeoff_path(
+        LinearScorer("inter_group"), X, y, sensitive_features=group, tolerances=[0.2],
+        cluster=household, cv=3, random_state=0,
+    )  # fmt: skip
+    assert len(trained) == 6
+    chosen = path.select(tolerance=0.2)
+    assert trained[-1] == set(household)
+    assert chosen.gaps_["train"] or chosen.constraints == ()
+
+
+SCORERS = [
+    LinearScorer(FAMILIES, cross_fit=2, validation_fraction=0.3, random_state=0),
+    BoostedScorer(FAMILIES, cross_fit=2, validation_fraction=0.3, random_state=0),
+    NeuralScorer("intra_group", validation_fraction=0.3, n_iter=50, random_state=0),
+    RepairedScorer(LogisticRegression(), ROC, cv=3, random_state=0),
+]
+
+
+@pytest.mark.parametrize("scorer", SCORERS, ids=lambda scorer: type(scorer).__name__)
+def test_every_scorer_and_no_label_matters(scorer):
+    if isinstance(scorer, NeuralScorer):
+        pytest.importorskip("jax")
+    X, y, group, household = households()
+    names = np.random.default_rng(5).permutation(household.max() + 1)[household]
+    one = fitted(clone(scorer), X, y, group, cluster=household)
+    two = fitted(clone(scorer), X, y, group, cluster=[f"household {name}" for name in names])
+    assert ends(one) == ends(two)
+    columns = {"tens": names // 10, "ones": names % 10}
+    assert ends(fitted(clone(scorer), X, y, group, cluster=columns)) == ends(one)
+
+
+def test_what_is_learned_from_the_same_rows_is_the_same():
+    X, y, group, household = households()
+    for scorer in (LinearScorer(FAMILIES), BoostedScorer(FAMILIES, random_state=0)):
+        one = fitted(clone(scorer), X, y, group)
+        two = fitted(clone(scorer), X, y, group, cluster=household)
+        np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
+        assert np.all(widths(one.gaps_["train"]) != widths(two.gaps_["train"]))
+
+
+def test_clusters_of_one_row_are_no_clusters():
+    X, y, group = rows(1500)
+    # Which rows are held out is drawn anew: an AUC gap is less shaken by that than a ROC gap.
+    scorer = LinearScorer("intra_group", cross_fit=3, validation_fraction=0.3, random_state=0)
+    one = fitted(clone(scorer), X, y, group)
+    two = fitted(clone(scorer), X, y, group, cluster=np.arange(1500))
+    for where in ("train", "validation", "cross_fit"):
+        np.testing.assert_allclose(widths(one.gaps_[where]), widths(two.gaps_[where]), rtol=0.15)
+    whole = LinearScorer(FAMILIES)
+    one, two = (fitted(clone(whole), X, y, group, cluster=c) for c in (None, np.arange(1500)))
+    np.testing.assert_allclose(ends(one)["train"], ends(two)["train"], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("make", [FirstFeature, LinearScorer])
+def test_copies_of_rows_tell_nothing_new(make):
+    X, y, group = rows(600)
+    copies = np.tile(np.arange(600), 10)
+    more = {} if make is FirstFeature else {"l2": 0.01, "guards": False}
+    scorer = make(FAMILIES, strength=0.1, cross_fit=3, random_state=0, **more)
+    plain = fitted(clone(scorer), X, y, group)
+    columns = X[copies], y[copies], group[copies]
+    kept = fitted(clone(scorer), *columns, cluster=copies)
+    wrong = fitted(clone(scorer), *columns)
+    np.testing.assert_allclose(widths(kept.gaps_["train"]), widths(plain.gaps_["train"]), rtol=0.06)
+    assert np.all(widths(wrong.gaps_["train"]) < 0.4 * widths(plain.gaps_["train"]))
+    # Folds are drawn anew, which shakes the interval of an AUC gap less than that of a ROC gap.
+    new, old, narrow = (widths(one.gaps_["cross_fit"]) for one in (kept, plain, wrong))
+    np.testing.assert_allclose(new[-1], old[-1], rtol=0.1)
+    assert np.all(new > 2.0 * narrow)
+
+
+def test_repairs_and_paths_of_copies():
+    X, y, group = rows(800)
+    copies = np.repeat(np.arange(800), 5)
+    columns = X[copies], y[copies]
+    scorer = RepairedScorer(LogisticRegression(), ROC, cv=4, random_state=0)
+    plain, kept = (
+        fitted(scorer, X, y, group).gaps_,
+        fitted(clone(scorer), *columns, group[copies], cluster=copies).gaps_,
+    )
+    np.testing.assert_allclose(widths(kept["before"]), widths(plain["before"]), rtol=0.1)
+    options = dict(strengths=[0.0], cv=4, random_state=0)
+    linear = LinearScorer("inter_group", strength=0.0, l2=0.01)
+    one = tradeoff_path(linear, X, y, sensitive_features=group, **options)
+    two = tradeoff_path(
+        linear, *columns, sensitive_features=group[copies], cluster=copies, **options
+    )
+    for found, expected in zip(two.points, one.points, strict=True):
+        np.testing.assert_allclose(widths([found.auc]), widths([expected.auc]), rtol=0.05)
+        np.testing.assert_allclose(widths(found.gaps), widths(expected.gaps), rtol=0.05)
+
+
+def test_a_verdict_says_in_how_many_clusters_few_people_are():
+    X, y, group, household = households()
+    scorer = LinearScorer("inter_group", cross_fit=2, tolerance=0.03, random_state=0)
+    reasons = [
+        outcome.reason for outcome in fitted(scorer, X, y, group, cluster=household).verdicts_
+    ]
+    assert any(" clusters are too few to" in reason for reason in reasons), reasons
+
+
+# ---------------------------------------------------------------------- scikit-learn's ways
+
+
+def test_clusters_are_routed_like_groups():
+    X, y, group, household = households(400)
+    params = {"sensitive_features": group, "cluster": household}
+    with config_context(enable_metadata_routing=True):
+        scorer = LinearScorer("inter_group", strength=0.1, validation_fraction=0.3, random_state=0)
+        scorer.set_fit_request(sensitive_features=True, cluster=True)
+        pipeline = make_pipeline(StandardScaler(), scorer)
+        found = cross_validate(
+            pipeline, X, y, params={**params, "groups": household}, cv=GroupKFold(3),
+            scoring="roc_auc", return_estimator=True, return_indices=True, error_score="raise",
+        )  # fmt: skip
+    train = found["indices"]["train"][0]
+    scaled = StandardScaler().fit_transform(X[train])
+    alone = fitted(clone(scorer), scaled, y[train], group[train], cluster=household[train])
+    np.testing.assert_allclose(
+        ends(found["estimator"][0][-1])["validation"], ends(alone)["validation"]
+    )
+
+
+# ---------------------------------------------------------------------- refusals
+
+
+def few(count):
+    """As many clusters with positives of the second group."""
+    X, y, group = rows(300)
+    cluster = np.arange(300)
+    cluster[(y == 1) & (group == 1)] %= count
+    return X, y, group, cluster
+
+
+def test_bad_clusters_are_refused_in_a_sentence():
+    X, y, group = rows(60)
+    missing = [None, *range(59)]
+    ragged = {"a": range(60), "b": range(59)}
+    repaired = RepairedScorer(LogisticRegression(), ROC)
+    for scorer in (LinearScorer("inter_group"), repaired):
+        for cluster, match in (
+            (range(59), r"^cluster has 59 rows but X has 60\.$"),
+            (missing, r"^cluster is missing at row 0; fill or drop such rows first\.$"),
+            (
+                ragged,
+                r"^The columns differ in length: cluster\['a'\] has 60 rows, .* has 59 rows\.$",
+            ),
+        ):
+            with pytest.raises(ValueError, match=match):
+                scorer.fit(X, y, sensitive_features=group, cluster=cluster)
+    with pytest.raises(ValueError, match=r"differ in length: .*cluster has 59 rows\.$"):
+        tradeoff_path(LinearScorer("bnsp"), X, y, sensitive_features=group, cluster=range(59))
+
+
+def test_too_few_clusters_for_the_folds():
+    X, y, group, cluster = few(3)
+    columns = dict(sensitive_features=group, cluster=cluster)
+    with pytest.raises(
+        ValueError,
+        match=r"^cross_fit=4 needs 4 clusters with rows of every class and group compared, but "
+        r"there are 3 with positives of 1\.$",
+    ):
+        LinearScorer("inter_group", cross_fit=4).fit(X, y, **columns)
+    with pytest.raises(
+        ValueError,
+        match=r"^4 folds need 4 clusters with rows of every class and group, but there are 3 with "
+        r"positives of 1: lower cv or join groups\.$",
+    ):
+        tradeoff_path(LinearScorer("inter_group"), X, y, cv=4, **columns)
+    columns["cluster"] = np.where(y == 1, np.arange(300) % 3, np.arange(300))
+    with pytest.raises(
+        ValueError,
+        match=r"^4 folds need 4 clusters with rows of each class, but there are 3 with positives: "
+        r"lower cv\.$",
+    ):
+        RepairedScorer(LogisticRegression(), ROC, cv=4).fit(X, y, **columns)
+
+
+def test_a_splitter_that_parts_clusters_is_refused():
+    X, y, group, household = households()
+    scorer = RepairedScorer(LogisticRegression(), ROC, cv=KFold(3))
+    with pytest.raises(
+        ValueError,
+        match=r"^Fold 0 of cv scores row 0 and trains on rows of the same cluster: let cv be a "
+        r"number of folds, or a splitter by groups\.$",
+    ):
+        scorer.fit(X, y, sensitive_features=group, cluster=household)
+    scorer.set_params(cv=GroupKFold(3)).fit(X, y, sensitive_features=group, cluster=household)
+    assert len(scorer.estimators_) == 3
