@@ -47,8 +47,10 @@ def spread(
     >>> cluster = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3])
     >>> cell = np.array([0, 0, 1, 0, 0, 1, 0, 1, 0, 1])
     >>> part = spread(cluster, cell, [0.5, 0.5], np.random.default_rng(0))
-    >>> [sorted(set(cluster[part == k].tolist())) for k in range(2)]
-    [[0, 2], [1, 3]]
+    >>> [np.bincount(cell[part == k]).tolist() for k in range(2)]
+    [[3, 2], [3, 2]]
+    >>> [len(set(part[cluster == c].tolist())) for c in range(4)]
+    [1, 1, 1, 1]
     """
     shares = np.asarray(shares, dtype=np.float64)
     _, member = np.unique(cluster, return_inverse=True)
