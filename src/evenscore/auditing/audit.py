@@ -262,6 +262,11 @@ class _Request:
         )
         if trained_on is not None and not isinstance(trained_on, bool | np.bool_):
             raise ValueError(f"trained_on must be True, False or None, not {trained_on!r}.")
+        if settings.confidence_level < 0.5:
+            raise ValueError(
+                "confidence_level of an audit must be at least 0.5: verdicts are to be right more "
+                f"often than not, and it is {settings.confidence_level:g}."
+            )
         if title is not None and not isinstance(title, str):
             raise ValueError(f"title must be text, not {title!r}.")
         if not isinstance(settings.words, Words):

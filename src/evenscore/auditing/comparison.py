@@ -107,7 +107,8 @@ class ComparisonResult:
             for change in ("smaller gap", "larger gap", "not told apart")
         }
         told = (
-            f"Of {len(self.gaps)} gaps, {counts['smaller gap']} are smaller with {self._name(0)} "
+            f"Of {len(self.gaps)} gaps, {counts['smaller gap']} "
+            f"{'is' if counts['smaller gap'] == 1 else 'are'} smaller with {self._name(0)} "
             f"than with {self._name(1)}, {counts['larger gap']} larger, and "
             f"{counts['not told apart']} cannot be told apart, with "
             f"{percent(self.confidence_level)} confidence over all of them"

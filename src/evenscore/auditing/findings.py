@@ -11,6 +11,7 @@ from evenscore.auditing.result import AuditResult
 from evenscore.inference.certificates import Certificate
 from evenscore.inference.estimate import Estimate, GapKey, percent
 from evenscore.scores import CLASSES, ClassName
+from evenscore.scores.arrays import Bools, Floats
 
 Higher = Mapping[GapKey, tuple[str, str]]
 
@@ -101,18 +102,28 @@ def _stretches(result: AuditResult) -> Iterable[Finding]:
             (curve.simultaneous_low > tolerance, pair[::-1]),
             (curve.simultaneous_high < -tolerance, pair),
         ):
-            rates = curve.rates[beyond]
-            if len(rates):
+            ranges = " and ".join(
+                f"{rates[0]:.0%} to {rates[-1]:.0%}" for rates in _runs(curve.rates, beyond)
+            )
+            if ranges:
                 largest = np.abs(np.where(beyond, curve.value, 0.0)).argmax()
                 yield Finding(
                     "context",
                     f"Elsewhere: {words.of(curve.on)} of {higher[0]} are {words.selected} more "
-                    f"often than those of {higher[1]} by cuts that select {rates[0]:.0%} to "
-                    f"{rates[-1]:.0%} of the {words.of(curve.on)} of {curve.first}: there the "
+                    f"often than those of {higher[1]} by cuts that select {ranges} of the "
+                    f"{words.of(curve.on)} of {curve.first}: there the "
                     f"{percent(curve.confidence_level)} band of this curve, by itself, lies beyond "
                     f"{tolerance:g}, and the gap is {curve.value[largest]:+.3f} at "
                     f"{curve.rates[largest]:.0%}.{words.favours(*higher)}",
                 )
+
+
+def _runs(rates: Floats, where: Bools) -> list[Floats]:
+    """The stretches of rates next to each other at which something holds."""
+    places = np.flatnonzero(where)
+    return [
+        rates[run] for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(run)
+    ]
 
 
 def _even(result: AuditResult) -> Iterable[Finding]:
@@ -131,7 +142,7 @@ def _even(result: AuditResult) -> Iterable[Finding]:
     within = len(result.with_verdict("within"))
     tolerance = f"{result.settings.tolerance:g}"
     if result.all_within:
-        number = f"All {within} gaps lie" if within > 1 else "The gap lies"
+        number = {1: "The gap lies", 2: "Both gaps lie"}.get(within, f"All {within} gaps lie")
         yield Finding("even", f"{number} within {tolerance}, with {level} confidence.")
     elif within:
         yield Finding(
@@ -151,7 +162,8 @@ def _unclear(result: AuditResult) -> Iterable[Finding]:
     unclear = result.with_verdict("unclear")
     sample, tolerance = result.sample, result.settings.tolerance
     if unclear:
-        largest = max(max(-gap.low, gap.high) for gap in unclear)
+        ends = [gap.ends("within") for gap in unclear]
+        largest = max(max(-low, high) for low, high in ends)
         alone = result.beyond_alone
         more = ""
         if alone:
@@ -165,8 +177,8 @@ def _unclear(result: AuditResult) -> Iterable[Finding]:
             "unclear",
             f"{len(unclear)} of {len(result.gaps)} gaps {'is' if len(unclear) == 1 else 'are'} "
             f"inconclusive: the data allow gaps of up to {largest:.3f}, more than the tolerance of "
-            f"{tolerance:g}. {more}The smallest group is {CLASSES[row]} of {result.groups[k]} "
-            f"(effective size {sizes[row, k]:,.0f}).",
+            f"{tolerance:g}. {more}The smallest cell is the {CLASSES[row]} of "
+            f"{result.groups[k]} (effective size {sizes[row, k]:,.0f}).",
         )
     undefined = result.with_verdict("undefined")
     if undefined:

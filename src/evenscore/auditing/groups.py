@@ -201,7 +201,7 @@ def choose_groups(
     (('a', 'b'), ('c',), 1)
     """
     names, n_groups = scores.names, scores.n_groups
-    sizes = scores.effective_sizes.min(axis=0)
+    sizes = scores.independent_sizes.min(axis=0)
     present = np.flatnonzero(scores.cell_weights.sum(axis=0) > 0.0).tolist()
     least: int | None = MIN_GROUP_SIZE if min_group_size is None else min_group_size
     assert least is not None
@@ -231,11 +231,13 @@ def choose_groups(
         return choice if len(present) <= 2 else replace(choice, others=True)
     reference = _position(labels, names, reference_group)
     if reference not in compared:
-        few = "has nobody in it" if least is None else f"has {_sizes(scores, reference)}"
-        wanted = "" if least is None else f", and {least} in each class are needed"
+        if reference not in present:
+            raise ValueError(
+                f"The reference group {names[reference]} has nobody in it: take another group."
+            )
         raise ValueError(
-            f"The reference group {names[reference]} {few}{wanted}: take a larger group"
-            + ("." if least is None else ", or a smaller minimum size of groups.")
+            f"The reference group {names[reference]} has {_sizes(scores, reference)}, and {least} "
+            "in each class are needed: take a larger group, or a smaller minimum size of groups."
         )
     return replace(choice, reference=reference)
 
@@ -268,9 +270,9 @@ def _sizes(scores: GroupedScores, k: int) -> str:
     if not _weighted(scores):
         return told
     # Rounded down: 29.6 of 30 are not 30.
-    worth = np.floor(scores.effective_sizes[:, k] + 1e-9)
+    worth = np.floor(scores.independent_sizes[:, k] + 1e-9)
     return f"{told}, worth {worth[0]:,.0f} and {worth[1]:,.0f}"
 
 
 def _weighted(scores: GroupedScores) -> bool:
-    return not np.allclose(scores.effective_sizes, scores.cell_counts, rtol=1e-9)
+    return not np.allclose(scores.independent_sizes, scores.cell_counts, rtol=1e-9)

@@ -54,14 +54,15 @@ def assumptions_of(sample: Sample, trained_on: bool | None) -> tuple[str, ...]:
     if sample.clusters is None:
         rows = (
             "Rows are taken to be independent; with several rows per person, household or branch "
-            "pass cluster=, or intervals are too narrow."
+            "say which belong together (cluster=, --cluster), or intervals are too narrow."
         )
     else:
         rows = (
-            f"The {sample.n:,} rows belong to {sample.clusters:,} "
-            f"{'cluster' if sample.clusters == 1 else 'clusters'}, which are taken to be "
+            f"The {sample.n:,} rows belong to {sample.clusters:,} clusters, which are taken to be "
             "independent."
         )
+        if sample.clusters == 1:
+            rows = f"The {sample.n:,} rows belong to one cluster: nothing is known of others."
     return rows, _TRAINED[trained_on]
 
 

@@ -151,7 +151,7 @@ def audit(
     say_written(html, json, quiet=quiet)
     unchecked = len(result.with_verdict("undefined"))
     if fail_on_gap and unchecked:
-        say(f"{unchecked} of {len(result.gaps)} gaps could not be checked, for lack of people.")
+        say(f"{unchecked} of {len(result.gaps)} gaps could not be checked, for lack of data.")
     if fail_on_gap and result.beyond:
         from evenscore.inference.estimate import percent
 

@@ -19,7 +19,9 @@ import numpy as np
 
 from evenscore.gaps.smooth import SmoothCells, Surrogate
 from evenscore.gaps.words import DEFAULT_WORDS, Words
+from evenscore.inference.aucs import no_interval, small_cells
 from evenscore.inference.bootstrap import BootstrapDistribution, bootstrap
+from evenscore.inference.cluster_sizes import is_clustered
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import Estimate, GapKey
 from evenscore.inference.estimate import EstimateSettings as EstimateSettings
@@ -140,6 +142,14 @@ class GapFamily(ABC):
         ]
         replicates = self._redrawn(scores, settings)
         estimates = replicates.intervals(settings.confidence_level, estimates=blank)
+        if is_clustered(scores):
+            used = map(np.flatnonzero, self._cells_of(scores.n_groups, settings.pairs))
+            estimates = [
+                replace(gap, warnings=(no_interval(cells, scores),))
+                if np.isnan(gap.low) and not np.isnan(gap.value)
+                else replace(gap, warnings=(*gap.warnings, *small_cells(cells, scores)))
+                for gap, cells in zip(estimates, (some.tolist() for some in used), strict=True)
+            ]
         return holm(self._with_reasons(estimates, scores, settings.pairs))
 
     def _redrawn(self, scores: GroupedScores, settings: EstimateSettings) -> BootstrapDistribution:
@@ -147,13 +157,19 @@ class GapFamily(ABC):
         known = _REDRAWN.setdefault(scores, {})
         key = self, replace(settings, confidence_level=0.95)
         if key not in known:
-            known[key] = bootstrap(
+            found = bootstrap(
                 scores,
                 lambda table: self.values(table, settings.pairs),
                 n_resamples=settings.n_resamples,
                 sampling=settings.sampling,
                 random_state=settings.random_state,
             )
+            if is_clustered(scores):
+                sizes = scores.independent_sizes.reshape(-1)
+                used = self._cells_of(scores.n_groups, settings.pairs)
+                clusters = np.where(used, sizes, np.inf).min(axis=1, initial=np.inf)
+                found = replace(found, clusters=clusters)
+            known[key] = found
         return known[key]
 
     def paired(self, pair: PairedScores, settings: EstimateSettings) -> list[Paired]:
@@ -191,6 +207,24 @@ class GapFamily(ABC):
         keys = self.keys(range(n_groups))
         return np.array([(int(key.first), int(key.second)) for key in keys]).reshape(-1, 2)
 
+    def _cells_of(self, n_groups: int, pairs: Pairs | None) -> Bools:
+        """Which cells each gap between some pairs looks at, in the order of `keys`."""
+        if pairs is None:
+            return self.cells(n_groups)
+        return self.cells(n_groups)[self._places(n_groups, pairs)]
+
+    def _places(self, n_groups: int, pairs: Pairs | None) -> list[int]:
+        """Where the gaps between some pairs are among those of all."""
+        positions = range(n_groups)
+        places = {
+            (key.kind, frozenset((key.first, key.second))): place
+            for place, key in enumerate(self.keys(positions))
+        }
+        return [
+            places[key.kind, frozenset((key.first, key.second))]
+            for key in self.keys(positions, pairs)
+        ]
+
     def needs(self, n_groups: int) -> Bools:
         """The cells without which a gap cannot be computed, (gaps, 2K): all that it looks at."""
         return self.cells(n_groups)
@@ -202,16 +236,12 @@ class GapFamily(ABC):
         if not len(missing):
             return texts
         empty = scores.cell_weights.reshape(-1) == 0.0
-        positions = range(scores.n_groups)
-        places = {
-            (key.kind, frozenset((key.first, key.second))): place
-            for place, key in enumerate(self.keys(positions))
-        }
-        keys = self.keys(positions, pairs)
+        keys = self.keys(range(scores.n_groups), pairs)
+        places = self._places(scores.n_groups, pairs)
         needs = self.needs(scores.n_groups)
         for k in missing.tolist():
             key = keys[k]
-            needed = needs[places[key.kind, frozenset((key.first, key.second))]]
+            needed = needs[places[k]]
             cells = np.flatnonzero(needed & empty)
             cells = cells if len(cells) else np.flatnonzero(empty)
             names = " and no ".join(scores.cell_name(int(cell)) for cell in cells)

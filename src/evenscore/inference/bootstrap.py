@@ -14,7 +14,7 @@ import numpy as np
 
 from evenscore.inference.estimate import Estimate, Sampling, check_count, check_level
 from evenscore.inference.influence import check_sampling
-from evenscore.inference.intervals import normal_quantile
+from evenscore.inference.intervals import invert, normal_quantile, student, t_test
 from evenscore.inference.redrawing import batch_sizes, breadth, redraw, redraw_clusters
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Floats, Ints, ratio, starts_of_runs
@@ -31,6 +31,7 @@ class BootstrapDistribution:
 
     values: Floats
     replicates: Floats  # (n_resamples, number of statistics)
+    clusters: Floats | None = None  # how many are behind each statistic at least; None: people
 
     def intervals(
         self,
@@ -69,13 +70,24 @@ class BootstrapDistribution:
                 elif method == "normal":
                     estimate = replace(estimate, low=value - half, high=value + half)
             intervals.append(estimate)
-        return intervals
+        if self.clusters is None:
+            return intervals
+        z = np.full(len(intervals), normal_quantile(0.5 + level / 2.0))
+        ends, p_values = self.ends(z), invert(self.ends, len(intervals))
+        return [
+            replace(estimate, low=low, high=high, p_value=p_value)
+            for estimate, low, high, p_value in zip(
+                intervals, *(end.tolist() for end in ends), p_values.tolist(), strict=True
+            )
+        ]
 
     def ends(self, z: Floats) -> tuple[Floats, Floats]:
         """Ends of the percentile intervals at normal quantiles z, one per statistic.
 
         Beyond the level with ten replicates in either tail, their distances from the value grow in
-        proportion to z: too few are left to tell.
+        proportion to z: too few are left to tell. Replicates of G clusters vary too little, by
+        √(G/(G − 1)), and their variance is not known: distances grow by that and as Student's
+        quantile with G − 1 degrees of freedom does. Fewer than two clusters give no interval.
         """
         from scipy.special import ndtr, ndtri
 
@@ -88,6 +100,12 @@ class BootstrapDistribution:
             tail = float(ndtr(-min(z[k], furthest)))
             ends = np.quantile(valid, [tail, 1.0 - tail])
             factor = max(1.0, z[k] / furthest)
+            if self.clusters is not None:
+                freedom = self.clusters[k] - 1.0
+                if freedom < 1.0:
+                    continue
+                quantile = float(student(np.asarray(z[k]), np.asarray(freedom)))
+                factor *= quantile / max(z[k], 1e-9) * np.sqrt(1.0 + 1.0 / freedom)
             low[k] = min(value - factor * (value - ends[0]), ends[0])
             high[k] = max(value + factor * (ends[1] - value), ends[1])
         return low, high
@@ -110,6 +128,39 @@ def percentile_estimate(blank: Estimate, draws: Floats, level: float) -> Estimat
         confidence_level=level,
         standard_error=float(draws.std(ddof=1)),
         p_value=min(1.0, 2.0 * beyond / (len(draws) + 1)),
+    )
+
+
+def for_clusters(estimate: Estimate, clusters: float) -> Estimate:
+    """The same estimate by replicates of so many clusters: see `BootstrapDistribution.ends`."""
+    if not estimate.has_interval or np.isinf(clusters):
+        return estimate
+    if clusters < 2.0:
+        reason = "no interval: fewer than two clusters are behind it"
+        nan = np.nan
+        return replace(estimate, low=nan, high=nan, p_value=nan, warnings=(reason,))
+    freedom = clusters - 1.0
+    z = normal_quantile(0.5 + estimate.confidence_level / 2.0)
+    quantile = float(student(np.asarray(z), np.asarray(freedom)))
+    factor = quantile / z * np.sqrt(1.0 + 1.0 / freedom)
+    value = estimate.value
+    low = min(value - factor * (value - estimate.low), estimate.low)
+    high = max(value + factor * (estimate.high - value), estimate.high)
+    error = estimate.standard_error * np.sqrt(1.0 + 1.0 / freedom)
+    distance = value - low if value > 0.0 else high - value
+    p_value = 1.0
+    if distance > 0.0:
+        p_value = t_test(abs(value) / distance * quantile, 1.0, freedom)
+    level = 1.0 - estimate.confidence_level
+    apart = low > 0.0 or high < 0.0
+    p_value = min(p_value, level) if apart else max(p_value, np.nextafter(level, 1.0))
+    return replace(
+        estimate,
+        low=low,
+        high=high,
+        p_value=float(p_value),
+        standard_error=float(error),
+        degrees_of_freedom=freedom,
     )
 
 

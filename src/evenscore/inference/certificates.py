@@ -161,11 +161,11 @@ def certify(
         # Gaps that are large for certain would not be certified with any number of people.
         lacking = "data"
         words = (
-            f"Not certified: the {smallest} are worth {counted(used[smallest])}; "
+            f"Not certified: the {smallest} are worth {_worth(used[smallest], scores)}; "
             + (f"gaps below {width:.3f}" if width < 1.0 else "gaps of any size")
             + " cannot be told from zero, and not even a score without gaps would be certified "
             f"within {tolerance:g}. It takes {'' if method == 'dkw' else 'at most '}about "
-            f"{needed:,} observations in every cell."
+            f"{needed:,} {'observations' if scores.clusters is None else 'clusters'} in every cell."
         )
     else:
         lacking = "evenness"
@@ -237,6 +237,12 @@ def _bands(
                     )
                 yield (name, i, j), both[0]
                 yield (name, j, i), both[1]
+
+
+def _worth(size: float, scores: GroupedScores) -> str:
+    """So many observations, or clusters."""
+    told = counted(size)
+    return told if scores.clusters is None else told.replace("observation", "cluster")
 
 
 def _longest(fair: Bools, rates: Floats) -> tuple[float, float]:

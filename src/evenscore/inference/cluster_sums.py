@@ -11,6 +11,7 @@ the outer sums being over clusters, the inner ones over cells.
 With clusters of one row each this is the variance without clusters, exactly.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,7 +46,7 @@ class ClusterParts:
 
     def sums(self, values: Floats) -> Floats:
         """Sums of values of observations, (…, observations), over the parts."""
-        flat = values.reshape(-1, values.shape[-1])
+        flat = values.reshape(math.prod(values.shape[:-1]), values.shape[-1])
         sums = np.empty((len(flat), len(self.cluster)))
         for k, row in enumerate(flat):
             sums[k] = np.bincount(self.part, row, len(self.cluster))

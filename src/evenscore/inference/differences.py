@@ -29,7 +29,7 @@ from evenscore.inference.influence import (
     worth,
 )
 from evenscore.inference.intervals import Intervals, normal_quantile, student
-from evenscore.inference.log_odds import AucPair, LogOdds, normal_of_student
+from evenscore.inference.log_odds import UNSEEN, AucPair, LogOdds, normal_of_student
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Bools, Floats, ratio
 
@@ -185,7 +185,8 @@ class _Differences(NamedTuple):
     def separated(self) -> Bools:
         """Whether an AUC is 0 or 1."""
         odds = self.pair
-        return np.asarray(np.isin(odds.one.value, (0.0, 1.0)) | np.isin(odds.two.value, (0.0, 1.0)))
+        certain = np.isin(odds.one.value, (0.0, 1.0)) | np.isin(odds.two.value, (0.0, 1.0))
+        return np.asarray(certain | (self.variance == 0.0))
 
     @property
     def pair(self) -> AucPair:
@@ -194,6 +195,9 @@ class _Differences(NamedTuple):
             LogOdds.of(self.aucs[:, k], self.variances[:, k], self.sizes[:, k]) for k in (0, 1)
         )
         unit = ratio(self.variance, np.square(self.total), 0.0)
+        # Where nobody is ranked otherwise than the others, what unseen people may add is left.
+        unseen = (UNSEEN / np.square(self.sizes)).sum(axis=1)
+        unit = np.maximum(unit, np.minimum(unseen, self.variances.sum(axis=1)))
         covariance = (self.variances.sum(axis=1) - unit) / 2.0
         odds = np.stack([one.variance, two.variance], axis=1)
         # Gart's variances are 1/(1 + e) of the known ones at least; above them are unseen people.

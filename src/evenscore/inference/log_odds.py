@@ -39,7 +39,9 @@ from evenscore.scores.arrays import Floats, ratio
 
 _EVENT, _SEEN = 0.2, 20.0
 _EXACT = 1e-12  # an AUC this near to 0 or 1 is it: sums of shares leave 1 − 1e-16
-_GRID, _STEPS = 17, 4
+_GRID, _ZOOM, _ZOOMS, _STEPS = 9, 9, 2, 3
+_FALLS = (-9.0, -5.0, -3.0, -1.5, -0.5, 0.5, 1.5, 3.0, 5.0, 9.0)
+UNSEEN = _EVENT**2 / 2.0  # variance of an AUC of 1 between populations of size 1/(1/m + 1/n) = 1
 
 
 class LogOdds(NamedTuple):
@@ -129,27 +131,50 @@ def _highest(one: LogOdds, two: LogOdds, reach: Floats, angle: Floats) -> Floats
     """Largest expit(x) − expit(y) on the ellipse x = x₀ + s cos τ, y = y₀ + t cos(τ + angle).
 
     It lies between the point with the largest x, τ = 0, and the one with the smallest y,
-    τ = π − angle. The best of a grid is polished by Newton's steps.
+    τ = π − angle. The best of a grid, which is made finer about it twice, is polished by Newton's
+    steps.
     """
     from scipy.special import expit
 
     s, t = reach * one.error, reach * two.error
 
-    def parts(tau: Floats) -> tuple[Floats, Floats]:
-        return (
-            expit(one.centre + s * np.cos(tau)),
-            expit(two.centre + t * np.cos(tau + angle)),
-        )
+    def odds_at(tau: Floats) -> tuple[Floats, Floats]:
+        return one.centre + s * np.cos(tau), two.centre + t * np.cos(tau + angle)
 
-    grid = np.linspace(0.0, 1.0, _GRID).reshape(-1, *(1,) * np.ndim(angle)) * (np.pi - angle)
-    found = np.subtract(*parts(grid))
-    best = np.argmax(found, axis=0)[None]
-    top = np.take_along_axis(found, best, axis=0)[0]
-    tau = np.take_along_axis(grid, best, axis=0)[0]
-    step = (np.pi - angle) / (_GRID - 1)
-    ends = np.maximum(tau - step, 0.0), np.minimum(tau + step, np.pi - angle)
+    def difference(tau: Floats) -> Floats:
+        x, y = odds_at(tau)  # without cancellation: its sign is that of x − y
+        size = expit(np.maximum(x, y)) * expit(-np.minimum(x, y)) * -np.expm1(-np.abs(x - y))
+        return np.asarray(np.copysign(size, x - y))
+
+    # With a large reach either side falls from 1 to 0 within a small part of the way, and what is
+    # highest lies about there: at log-odds of a few. Where x − y is largest the sign is decided.
+    shape = (-1, *(1,) * np.ndim(angle))
+    odds = np.reshape(_FALLS, shape)
+    falls = np.concatenate(
+        [
+            np.arccos(np.clip((odds - one.centre) * ratio(1.0, s, 0.0), -1.0, 1.0)),
+            np.arccos(np.clip((odds - two.centre) * ratio(1.0, t, 0.0), -1.0, 1.0)) - angle,
+            np.arctan2(t * np.sin(angle), s - t * np.cos(angle))[None],
+        ]
+    )
+    even = np.linspace(0.0, 1.0, _GRID).reshape(shape) * (np.pi - angle)
+    grid = np.concatenate([even, np.clip(falls, 0.0, np.pi - angle)])
+    found = difference(grid)
+    undefined, top = np.isnan(found[0]), np.full(np.shape(angle), -1.0)
+    zoom = np.linspace(0.0, 1.0, _ZOOM).reshape(shape)
+    for k in range(_ZOOMS + 1):
+        best = np.argmax(found, axis=0)[None]
+        top = np.fmax(top, np.take_along_axis(found, best, axis=0)[0])
+        tau = np.take_along_axis(grid, best, axis=0)[0]
+        ends = (
+            np.maximum(np.where(grid < tau, grid, 0.0).max(axis=0), 0.0),
+            np.minimum(np.where(grid > tau, grid, np.pi).min(axis=0), np.pi - angle),
+        )
+        if k < _ZOOMS:
+            grid = ends[0] + zoom * (ends[1] - ends[0])
+            found = difference(grid)
     for _ in range(_STEPS):
-        p, q = parts(tau)
+        p, q = map(expit, odds_at(tau))
         u, v = s * p * (1.0 - p), t * q * (1.0 - q)
         sin, cos = np.sin(tau), np.cos(tau)
         sin2, cos2 = np.sin(tau + angle), np.cos(tau + angle)
@@ -157,8 +182,8 @@ def _highest(one: LogOdds, two: LogOdds, reach: Floats, angle: Floats) -> Floats
         bend = v * cos2 - u * cos
         bend += u * s * (1.0 - 2.0 * p) * sin**2 - v * t * (1.0 - 2.0 * q) * sin2**2
         tau = np.clip(tau + ratio(slope, -bend, 0.0), *ends)
-        top = np.fmax(top, np.subtract(*parts(tau)))
-    return np.where(np.isnan(found[0]), np.nan, top)
+        top = np.fmax(top, difference(tau))
+    return np.where(undefined, np.nan, top)
 
 
 def normal_of_student(radius: Floats, freedom: Floats) -> Floats:

@@ -13,8 +13,8 @@ from itertools import product
 
 import numpy as np
 
-from evenscore.inference.aucs import small_cells
-from evenscore.inference.bootstrap import percentile_estimate
+from evenscore.inference.aucs import no_interval, small_cells
+from evenscore.inference.bootstrap import for_clusters, percentile_estimate
 from evenscore.inference.cluster_sums import ClusterParts
 from evenscore.inference.estimate import (
     Estimate,
@@ -36,8 +36,9 @@ from evenscore.inference.influence import (
 )
 from evenscore.inference.intervals import t_quantile, t_test
 from evenscore.inference.redrawing import times_drawn
-from evenscore.scores import GroupedScores
+from evenscore.scores import CLASSES, GroupedScores
 from evenscore.scores.arrays import Floats, Ints
+from evenscore.scores.labels import label_text
 from evenscore.scores.reading import Rows
 
 
@@ -193,6 +194,20 @@ class PairedScores:
         table = self.tables[0]
         return table.effective_sizes.reshape(-1), table.cell_counts.reshape(-1)
 
+    def clusters_behind(self, key: GapKey) -> float:
+        """How many clusters each cell is worth at least that a gap is about; infinite without."""
+        cluster = self.rows.cluster
+        if self.parts is None or cluster is None or len(np.unique(cluster)) == len(cluster):
+            return float("inf")
+        names = [label_text(group) for group in self.groups]
+        classes = CLASSES if key.on is None else (key.on,)
+        cells = [
+            CLASSES.index(name) * len(names) + names.index(group)
+            for name in classes
+            for group in (key.first, key.second)
+        ]
+        return float(self.parts.sizes[cells].min())
+
     def _variance_by_cell(self, influence: Floats) -> Floats:
         cell, weight = self.cell, self.weights
         sizes, counts = self.sizes
@@ -207,7 +222,10 @@ class PairedScores:
                 self.parts.sums((g * weight)[:, counted]) for g in (influence, centred)
             )
             factor = small_sample_factor(sizes, counts)
-            return self.parts.variance_by_cell(total, within, factor)
+            found = self.parts.variance_by_cell(total, within, factor)
+            for c in np.flatnonzero(sizes < 2.0).tolist():  # of one cluster nothing is known
+                found[np.any(influence[:, cell == c] != 0.0, axis=1), c] = np.nan
+            return found
         for c in range(len(sizes)):
             own = cell == c
             g, w = influence[:, own], weight[own]
@@ -222,6 +240,10 @@ class PairedScores:
         if self.parts is not None:
             freedom = max(freedom * float(self.parts.overlap(by_cell[None] > 0.0)[0]), 1.0)
         error = float(np.sqrt(variance))
+        if np.isnan(error):
+            reason = no_interval(np.flatnonzero(np.isnan(by_cell)).tolist(), table)
+            told = (reason,) if reason else ()
+            return replace(blank, value=value, confidence_level=level, warnings=told)
         half = t_quantile(0.5 + level / 2.0, freedom) * error
         used = np.ones(len(by_cell), dtype=bool) if not blank.first else by_cell != 0.0
         return replace(
@@ -295,12 +317,11 @@ def paired_bootstrap(
     paired = []
     for key, (one, two), drawn in zip(keys, values.T.tolist(), draws.T, strict=True):
         blank = Estimate.of_key(key, one - two, method=method, family=family)
-        paired.append(
-            Paired(
-                percentile_estimate(blank, drawn[0] - drawn[1], level),
-                percentile_estimate(replace(blank, value=one + two), drawn[0] + drawn[1], level),
-            )
+        estimates = (
+            percentile_estimate(blank, drawn[0] - drawn[1], level),
+            percentile_estimate(replace(blank, value=one + two), drawn[0] + drawn[1], level),
         )
+        paired.append(Paired(*(for_clusters(e, pair.clusters_behind(key)) for e in estimates)))
     return paired
 
 

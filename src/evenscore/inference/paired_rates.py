@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from evenscore.inference.bootstrap import percentile_estimate
+from evenscore.inference.bootstrap import for_clusters, percentile_estimate
 from evenscore.inference.estimate import (
     SMALL_CELL,
     Estimate,
@@ -114,6 +114,7 @@ def paired_roc_gaps(
                     estimate = percentile_estimate(blank, one + sign * two, level)
                     if beyond < _FEW_BEYOND:
                         estimate = _widened(estimate, beyond)
+                    estimate = for_clusters(estimate, pair.clusters_behind(key))
                     estimates.append(replace(estimate, warnings=(*notes, *estimate.warnings)))
                 paired.append(Paired(*estimates))
     return paired

@@ -58,7 +58,8 @@ class GapSide(NamedTuple):
         """What the cut itself selects of the two groups, if it falls in a tie."""
         cut = self.curve.reference.threshold(rate)
         selected = float(self.curve.reference.survival(cut))
-        if rate - selected <= _IN_A_TIE:
+        tied = sum(sample.number_at(cut) for sample in (self.curve.reference, self.curve.target))
+        if rate - selected <= _IN_A_TIE or tied < 1.5:
             return None
         return selected, float(self.curve.target.survival(cut))
 

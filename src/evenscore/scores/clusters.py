@@ -4,6 +4,7 @@ Rows of one cluster are not independent: what is sampled is the cluster. Every v
 of sums over clusters, and whatever is redrawn is redrawn by cluster.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,7 +54,7 @@ class Clusters:
     def sums(self, values: Floats) -> Floats:
         """Σ weight · value over the observations of each cluster, (…, n), of values (…, rows)."""
         values = np.asarray(values)
-        flat = values.reshape(-1, values.shape[-1])
+        flat = values.reshape(math.prod(values.shape[:-1]), values.shape[-1])
         sums = np.empty((len(flat), self.n))
         for k, column in enumerate(flat):
             sums[k] = np.bincount(self.cluster, self.weight * column[self.row], self.n)

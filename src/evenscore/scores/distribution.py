@@ -284,6 +284,11 @@ class Distribution:
         above, tied = (self.total - up_to) / self.total, (up_to - below) / self.total
         return np.asarray(above), np.asarray(tied)
 
+    def number_at(self, value: ArrayLike) -> float:
+        """How many observations have this very value."""
+        ends = (np.searchsorted(self.values, value, side=side) for side in ("left", "right"))
+        return float(self.row_counts[slice(*map(int, ends))].sum())
+
     def threshold(self, rate: ArrayLike) -> Floats:
         """F⁻¹(1 − rate) = inf{t : P(S > t) ≤ rate}, −∞ for rate 1. NaN if empty."""
         rate = check_rates(rate)

@@ -273,8 +273,11 @@ class GroupedScores:
         assert rows.order is not None
         starts = np.arange(len(score)) if rows.starts is None else rows.starts
         row = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(score)))
-        n_clusters = int(cluster.max(initial=-1)) + 1
-        members = Clusters(row, cluster[rows.order], columns[0][rows.order], n_clusters)
+        # Numbered as they are met in the table: neither the order of rows nor names matter.
+        _, first, number = np.unique(cluster[rows.order], return_index=True, return_inverse=True)
+        place = np.empty(len(first), dtype=np.intp)
+        place[np.argsort(first)] = np.arange(len(first))
+        members = Clusters(row, place[number.reshape(-1)], columns[0][rows.order], len(first))
         return replace(table, clusters=members)
 
     @classmethod

@@ -65,8 +65,8 @@ class Certificates(Block):
         omitted: tuple[str, ...] = ()
         if audit.groups.reference_name is not None:
             omitted = (
-                "Certificates are about all pairs of the groups that are compared, not about "
-                f"{audit.groups.reference_name} alone.",
+                "Certificates and ratios of selection rates are about all pairs of the groups that "
+                "are compared, whatever the reference group.",
             )
         if scores.n_groups > BOOTSTRAPPED:
             omitted = (
