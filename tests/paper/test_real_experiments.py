@@ -94,8 +94,8 @@ def test_missing_files_give_one_sentence(monkeypatch):
 
 
 @pytest.mark.parametrize("name", real_data.DATA)
-def test_data_sets_differ_in_their_fingerprints(name, request):
+def test_data_sets_differ_in_their_fingerprints(name, request, monkeypatch):
     if name.startswith("compas"):
-        request.getfixturevalue("compas_folder")
+        monkeypatch.setenv("EVENSCORE_DATA", str(request.getfixturevalue("compas_folder")))
     others = {real_data.fingerprint(other) for other in ("german", "adult") if other != name}
     assert real_data.fingerprint(name) not in others

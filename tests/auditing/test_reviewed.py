@@ -1,0 +1,116 @@
+"""What a review of the statistics found: odd people, and sentences that were not true."""
+
+import numpy as np
+import pytest
+from test_extending import MeanRank
+
+import evenscore as es
+
+
+def people(n, groups=("a", "b"), shift=0.3, seed=0):
+    rng = np.random.default_rng(seed)
+    y, code = rng.integers(0, 2, n), rng.integers(0, len(groups), n)
+    return y, rng.normal(size=n) + y + shift * code, np.array(groups, dtype=object)[code], rng
+
+
+@pytest.mark.parametrize("which", ["one", "group", "two"])
+def test_of_one_cluster_nothing_is_known(which):
+    y, score, groups, rng = people(600)
+    cluster = {"one": np.zeros(600), "group": groups, "two": np.arange(600) % 2}[which]
+    columns = dict(sensitive_features=groups, cluster=cluster)
+    one, two = (
+        es.audit(y, s, **columns, constraints=["bnsp", MeanRank(), es.RocConstraint(rates=(0.25,))])
+        for s in (score, score + 0.5 * rng.normal(size=600))
+    )
+    if which != "two":
+        assert {gap.verdict for gap in one.gaps if gap.family != "roc"} == {"undefined"}
+        assert "worth less than two clusters" in one.gaps[1].warnings[0]
+    assert "beyond" not in {gap.verdict for gap in one.gaps if gap.family == "ranks"}
+    found = one.compare(two, n_resamples=50)
+    assert {row.change for row in found.differences} == {"not told apart"}
+
+
+def test_few_clusters_make_bootstrapped_intervals_wide():
+    y, score, groups, _ = people(1200)
+    few, many = (
+        es.audit(y, score, sensitive_features=groups, constraints=MeanRank(), cluster=cluster)
+        for cluster in (np.arange(1200) % 4, np.arange(1200) % 400)
+    )
+    [wide], [narrow] = few.gaps, many.gaps
+    assert wide.value == narrow.value
+    assert "4 clusters of negatives of a" in wide.warnings[0]
+    for gap in (wide, narrow):
+        assert gap.differs_from_zero == (gap.p_value <= 0.05)
+        assert gap.beyond_test.low <= gap.low <= gap.value <= gap.high <= gap.beyond_test.high
+
+
+def test_groups_without_people_do_no_harm_to_clusters():
+    y, score, groups, _ = people(900, ("a", "b", "c"))
+    columns = dict(sensitive_features=groups, cluster=np.arange(900) // 3)
+    weighted = es.audit(y, score, **columns, sample_weight=np.where(groups == "b", 0.0, 1.0))
+    assert weighted.groups == ("a", "b", "c")
+    ordered = es.audit(y, score, **columns, group_order=["a", "b", "c", "zz"])
+    assert len(ordered.gaps) == 36
+    with pytest.raises(ValueError, match="zz has nobody in it: take another group"):
+        es.audit(y, score, **columns, group_order=["a", "b", "c", "zz"], reference_group="zz")
+
+
+def test_two_groups_wholly_above_a_third_are_not_known_to_be_alike():
+    rng = np.random.default_rng(0)
+    y, groups = np.tile([0, 1], 120), np.repeat(list("abc"), 80)
+    result = es.audit(
+        y,
+        rng.normal(size=240) + 100.0 * (groups != "a"),
+        sensitive_features=groups,
+        constraints="reference_group",
+        tolerance=0.005,
+    )
+    gap = result.gaps[2]
+    assert (gap.first, gap.second, gap.value) == ("b", "c", 0.0)
+    assert gap.low < -0.005
+    assert gap.high > 0.005
+    assert gap.verdict == "unclear"
+    assert "its uncertainty is a guess" in gap.warnings[-1]
+
+
+def test_a_higher_level_never_narrows_an_interval():
+    y, groups = [0, 0, 1, 1, 1, 1] * 2, list("aaaaaabbbbbb")
+    score = [-10.3, -12.2, -0.2, 0.9, 0.2, -0.2, -11.3, -9.9, 11.2, 9.6, 9.7, 9.4]
+    ends = []
+    for level in (0.8, 0.95, 0.99, 0.999, 0.9999):
+        [gap] = es.metrics.gap_estimates(
+            y,
+            score,
+            sensitive_features=groups,
+            constraints="reference_group",
+            confidence_level=level,
+        )
+        ends.append((-gap.low, gap.high))
+    assert np.all(np.diff(ends, axis=0) > -1e-9)
+
+
+def test_scores_that_all_differ_are_not_called_tied():
+    y, score, groups, _ = people(500, shift=0.5)
+    result = es.audit(y, score, sensitive_features=groups)
+    assert not any("tie" in f"{gap.method} {gap.words} {gap.warnings}" for gap in result.gaps)
+
+
+def test_stretches_are_told_one_by_one():
+    rng = np.random.default_rng(0)
+    y, groups = rng.integers(0, 2, 8000), rng.choice(["a", "b"], 8000)
+    score = rng.random(8000)
+    odd = (groups == "b") & (y == 0)
+    bent = [0, 0.3, 0.42, 0.45, 0.78, 0.91, 1]
+    score[odd] = np.interp(score[odd], [0, 0.1, 0.4, 0.45, 0.6, 0.9, 1], bent)
+    result = es.audit(y, score, sensitive_features=groups)
+    [told] = [f.text for f in result.findings if f.text.startswith("Elsewhere: negatives")]
+    assert "19% to 40% and 67% to 85%" in told
+
+
+def test_a_small_group_of_clusters_is_small():
+    y, score, groups, rng = people(1500, ("a", "b", "c"))
+    cluster = np.where(groups == "b", 0, rng.integers(1, 300, 1500))
+    result = es.audit(y, score, sensitive_features=groups, cluster=cluster)
+    assert result.compared_groups == ("a", "c")
+    with pytest.raises(ValueError, match=r"at least 0\.5"):
+        es.audit(y, score, sensitive_features=groups, confidence_level=0.3)
