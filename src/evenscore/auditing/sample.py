@@ -49,21 +49,23 @@ _TRAINED = {
 }
 
 
-def assumptions_of(sample: Sample, trained_on: bool | None) -> tuple[str, ...]:
-    """What the numbers take for granted about the rows, in whole sentences."""
-    if sample.clusters is None:
-        rows = (
+def independence(n_rows: int, n_clusters: int | None) -> str:
+    """What intervals take for granted about how rows belong together."""
+    if n_clusters is None:
+        return (
             "Rows are taken to be independent; with several rows per person, household or branch "
             "say which belong together (cluster=, --cluster), or intervals are too narrow."
         )
-    else:
-        rows = (
-            f"The {sample.n:,} rows belong to {sample.clusters:,} clusters, which are taken to be "
-            "independent."
-        )
-        if sample.clusters == 1:
-            rows = f"The {sample.n:,} rows belong to one cluster: nothing is known of others."
-    return rows, _TRAINED[trained_on]
+    if n_clusters == 1:
+        return f"The {n_rows:,} rows belong to one cluster: nothing is known of others."
+    return (
+        f"The {n_rows:,} rows belong to {n_clusters:,} clusters, which are taken to be independent."
+    )
+
+
+def assumptions_of(sample: Sample, trained_on: bool | None) -> tuple[str, ...]:
+    """What the numbers take for granted about the rows, in whole sentences."""
+    return independence(sample.n, sample.clusters), _TRAINED[trained_on]
 
 
 def warnings_about(

@@ -45,6 +45,7 @@ def fit(
         --roc-rates 0.125,0.25 --tolerance 0.02 --model linear -o m.skops
     """
     from evenscore import __version__
+    from evenscore.auditing.sample import independence
     from evenscore.files.models import TableModel, save_model
     from evenscore.gaps import as_constraints
     from evenscore.gaps.family import family_estimates, family_intervals
@@ -102,6 +103,8 @@ def fit(
     ranks = f"AUC {plain(auc.value)} ({interval(auc.low, auc.high)})"
     title = f"{ranks}; gaps: even is zero, the tolerance {tolerance:g}"
     console.print(gap_table(title, gaps_left, auc.confidence_level, notes=reasons([auc])))
+    n_clusters = None if shown.cluster is None else len(np.unique(shown.cluster))
+    console.print(independence(len(shown), n_clusters), highlight=False)
     say_written(output, quiet=quiet)
 
 

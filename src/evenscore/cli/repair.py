@@ -46,6 +46,7 @@ def repair(
 
       evenscore score maps.json new.csv -o repaired.csv
     """
+    from evenscore.auditing.sample import independence
     from evenscore.files.atomic import write_atomically
     from evenscore.files.scored import read_scores
     from evenscore.inference.aucs import auc_estimates
@@ -80,6 +81,8 @@ def repair(
         "The maps were made from these people: on others, expect somewhat larger gaps.",
         highlight=False,
     )
+    n_clusters = None if rows.cluster is None else len(set(rows.cluster.tolist()))
+    console.print(independence(len(rows), n_clusters), highlight=False)
     say_written(output, quiet=quiet)
 
 

@@ -61,6 +61,7 @@ def tradeoff(
       evenscore tradeoff people.csv --label y --group sex --model linear \
         --roc-rates 0.125,0.25 --tolerances 0.1,0.05,0.02 --tolerance 0.05
     """
+    from evenscore.auditing.sample import independence
     from evenscore.choosing import tradeoff_path
     from evenscore.choosing.path import CHOSEN_HERE
     from evenscore.files.atomic import write_atomically
@@ -91,7 +92,10 @@ def tradeoff(
         except ValueError as error:
             refusal = str(error)
     title = f"{source.table.name}: what it costs to be even by {', '.join(source.group)}"
-    shown = {"title": title, "chosen": chosen, "refusal": refusal}
+    members = data.people.rows.cluster
+    n_clusters = None if members is None else len(set(members.tolist()))
+    taken = independence(len(data.people.rows), n_clusters)
+    shown = {"title": title, "chosen": chosen, "refusal": refusal, "assumption": taken}
     columns, rows = _table(path, chosen)
     if html is not None:
         marked = None if chosen is None else tolerance
@@ -109,6 +113,7 @@ def tradeoff(
     console.print(new_table(title, lines[0], lines[1:]))
     if refusal or chosen is not None:
         console.print(refusal or CHOSEN_HERE, markup=False, highlight=False)
+    console.print(taken, highlight=False)
     say_written(html, json, quiet=quiet)
 
 
