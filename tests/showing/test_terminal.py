@@ -93,7 +93,7 @@ def test_a_comparison_without_an_interval(result):
         row.difference, low=math.nan, high=math.nan, warnings=("no interval: too few people",)
     )
     none = replace(row.one, value=math.nan)
-    changed = replace(row, one=none, difference=gone)
+    changed = replace(row, one=none, difference=gone, test=None)
     told = shown(replace(found, differences=(found.auc, changed, *found.gaps[1:])))
     [line] = cells(told, row.one.name)
     assert line[1:] == ["–", f"{row.other.value:+.3f}", "no interval", "not told apart"]

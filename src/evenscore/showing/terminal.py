@@ -1,5 +1,6 @@
 """An audit on a terminal: findings and tables, drawn by rich. Nothing is computed here."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -191,11 +192,13 @@ def render_comparison(result: ComparisonResult) -> Group:
     rows = []
     for row in result.differences:
         told = plain if row.title == "AUC" else signed
-        ends = interval(row.difference.low, row.difference.high, "signed")
+        nan = math.nan
+        low, high = (nan, nan) if row.test is None else (row.test.low, row.test.high)
+        ends = interval(low, high, "signed")
         change = Text(row.change, style=colours.get(row.change, "dim"))
         sides = told(row.one.value), told(row.other.value)
         rows.append((row.title.removesuffix(pair), *sides, ends, change))
-    columns = ("", one, other, f"difference, {level}", "in size")
+    columns = ("", one, other, f"difference in size,\n{level} over all", "in size")
     notes = reasons(row.difference for row in result.differences)
     table = new_table(f"The same {result.n:,} people{pair}", columns, rows, notes)
     return Group(table, *map(Text, result.words[:2]))
