@@ -78,7 +78,7 @@ class TradeoffPoint:
         """
         if self.trained_to(tolerance) and self.converged:
             return all(gap.low <= tolerance and gap.high >= -tolerance for gap in self.gaps)
-        return all(gap.low >= -tolerance and gap.high <= tolerance for gap in self.gaps)
+        return all(gap.lies_within(tolerance) for gap in self.gaps)
 
     def __str__(self) -> str:
         if math.isinf(self.value):

@@ -144,12 +144,10 @@ class GapFamily(ABC):
         estimates = replicates.intervals(settings.confidence_level, estimates=blank)
         if is_clustered(scores):
             used = map(np.flatnonzero, self._cells_of(scores.n_groups, settings.pairs))
-            estimates = [
-                replace(gap, warnings=(no_interval(cells, scores),))
-                if np.isnan(gap.low) and not np.isnan(gap.value)
-                else replace(gap, warnings=(*gap.warnings, *small_cells(cells, scores)))
-                for gap, cells in zip(estimates, (some.tolist() for some in used), strict=True)
-            ]
+            for k, cells in enumerate(some.tolist() for some in used):
+                reason = "" if np.isnan(estimates[k].value) else no_interval(cells, scores)
+                told = (*estimates[k].warnings, *small_cells(cells, scores))
+                estimates[k] = replace(estimates[k], warnings=(reason,) if reason else told)
         return holm(self._with_reasons(estimates, scores, settings.pairs))
 
     def _redrawn(self, scores: GroupedScores, settings: EstimateSettings) -> BootstrapDistribution:

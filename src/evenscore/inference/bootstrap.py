@@ -101,11 +101,9 @@ class BootstrapDistribution:
             ends = np.quantile(valid, [tail, 1.0 - tail])
             factor = max(1.0, z[k] / furthest)
             if self.clusters is not None:
-                freedom = self.clusters[k] - 1.0
-                if freedom < 1.0:
+                if self.clusters[k] < 2.0:
                     continue
-                quantile = float(student(np.asarray(z[k]), np.asarray(freedom)))
-                factor *= quantile / max(z[k], 1e-9) * np.sqrt(1.0 + 1.0 / freedom)
+                factor *= _few_clusters(float(z[k]), float(self.clusters[k]))
             low[k] = min(value - factor * (value - ends[0]), ends[0])
             high[k] = max(value + factor * (ends[1] - value), ends[1])
         return low, high
@@ -131,6 +129,14 @@ def percentile_estimate(blank: Estimate, draws: Floats, level: float) -> Estimat
     )
 
 
+def _few_clusters(z: float, clusters: float) -> float:
+    """By how much the distances of percentile intervals grow: see `BootstrapDistribution.ends`."""
+    freedom = clusters - 1.0
+    z = max(z, 1e-9)
+    quantile = float(student(np.asarray(z), np.asarray(freedom)))
+    return quantile / z * float(np.sqrt(1.0 + 1.0 / freedom))
+
+
 def for_clusters(estimate: Estimate, clusters: float) -> Estimate:
     """The same estimate by replicates of so many clusters: see `BootstrapDistribution.ends`."""
     if not estimate.has_interval or np.isinf(clusters):
@@ -141,15 +147,14 @@ def for_clusters(estimate: Estimate, clusters: float) -> Estimate:
         return replace(estimate, low=nan, high=nan, p_value=nan, warnings=(reason,))
     freedom = clusters - 1.0
     z = normal_quantile(0.5 + estimate.confidence_level / 2.0)
-    quantile = float(student(np.asarray(z), np.asarray(freedom)))
-    factor = quantile / z * np.sqrt(1.0 + 1.0 / freedom)
-    value = estimate.value
+    factor, value = _few_clusters(z, clusters), estimate.value
     low = min(value - factor * (value - estimate.low), estimate.low)
     high = max(value + factor * (estimate.high - value), estimate.high)
     error = estimate.standard_error * np.sqrt(1.0 + 1.0 / freedom)
     distance = value - low if value > 0.0 else high - value
     p_value = 1.0
     if distance > 0.0:
+        quantile = float(student(np.asarray(z), np.asarray(freedom)))
         p_value = t_test(abs(value) / distance * quantile, 1.0, freedom)
     level = 1.0 - estimate.confidence_level
     apart = low > 0.0 or high < 0.0
