@@ -8,12 +8,13 @@ from evenscore.auditing.audit import audit, audit_scores
 from evenscore.auditing.groups import ALL_OTHERS
 from evenscore.auditing.result import AuditResult
 from evenscore.auditing.showable import RENDERERS
-from evenscore.gaps import AucConstraint, GapFamily, RocConstraint
+from evenscore.gaps import AucConstraint, Cuts, GapFamily, RateConstraint, RocConstraint
 from evenscore.gaps.catalogue import constraint_names
 from evenscore.gaps.words import Words
 from evenscore.inference.estimate import Estimate
 from evenscore.scores import GroupedScores
 from evenscore.scores.curve import RocCurve
+from evenscore.scores.rates import rate_names
 from evenscore.scores.thresholds import fair_thresholds, rates_at
 
 if TYPE_CHECKING:
@@ -34,12 +35,14 @@ __all__ = [
     "AucConstraint",
     "AuditResult",
     "BoostedScorer",
+    "Cuts",
     "Estimate",
     "FairScorer",
     "GapFamily",
     "GroupedScores",
     "LinearScorer",
     "NeuralScorer",
+    "RateConstraint",
     "Repair",
     "RepairedScorer",
     "RocConstraint",
@@ -55,6 +58,7 @@ __all__ = [
     "metrics",
     "paper",
     "plots",
+    "rate_names",
     "rates_at",
     "repair",
     "tradeoff_path",

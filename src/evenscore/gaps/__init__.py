@@ -3,14 +3,18 @@
 from collections.abc import Iterable, Iterator
 
 from evenscore.gaps.auc import AucConstraint
+from evenscore.gaps.cuts import Cuts
 from evenscore.gaps.family import EstimateSettings, GapFamily
+from evenscore.gaps.rates import RateConstraint
 from evenscore.gaps.roc import RocConstraint
 
 __all__ = [
     "AucConstraint",
     "ConstraintLike",
+    "Cuts",
     "EstimateSettings",
     "GapFamily",
+    "RateConstraint",
     "RocConstraint",
     "as_constraints",
 ]
@@ -34,8 +38,8 @@ def as_constraints(constraints: ConstraintLike) -> list[GapFamily]:
             constraint = AucConstraint.named(constraint)
         if not isinstance(constraint, GapFamily):
             raise TypeError(
-                "A constraint is a name or a family of gaps, for instance an AucConstraint or a "
-                f"RocConstraint, not {type(constraint).__name__}."
+                "A constraint is a name or a family of gaps, for instance a RateConstraint or an "
+                f"AucConstraint, not {type(constraint).__name__}."
             )
         families.append(constraint)
     return families

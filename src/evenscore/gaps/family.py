@@ -282,6 +282,13 @@ class GapFamily(ABC):
         """Whether scorers can close these gaps."""
         return type(self).surrogate is not GapFamily.surrogate
 
+    def trained(self) -> "GapFamily":
+        """The gaps that get a multiplier each, where they are more than those reported.
+
+        They come in the order of those reported, so many for each.
+        """
+        return self
+
     def guards(self) -> "GapFamily | None":
         """Gaps around those asked for, constrained so that these do not return on new data."""
         return None

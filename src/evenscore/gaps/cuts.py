@@ -1,0 +1,255 @@
+"""Which cuts will be used: the regime in which a score has to be fair.
+
+A score is cut where its users cut it: "we will lend to between 10 % and 40 % of the applicants".
+Cuts are given as shares selected, of everyone, of all negatives (the overall false positive rate)
+or of all positives (the overall recall), or as thresholds.
+
+A cut is real: whoever has exactly the threshold is on one side, in every group. The cut at a share
+a is the loosest that selects at most that share of the pool, t_a = F⁻¹(1 − a). A range [a, b] means
+every cut that selects a share in it, and the cuts at a and b. Where the score is so coarse that no
+cut selects a share in the range, nothing is said of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+
+from evenscore.gaps.words import DEFAULT_WORDS, Words
+from evenscore.scores import GroupedScores
+from evenscore.scores.arrays import Floats
+from evenscore.scores.distribution import check_interval, to_floats
+from evenscore.scores.selection import Ladder, Pool, Side
+
+TRAINED = 8  # cuts of a range that a scorer is trained at, both ends among them
+# Beyond the ends of a range, times the share selected, counted from the nearer end of the scale:
+# a prototype trained at cuts from 0.6 of the lower to 1.15 of the upper end.
+_BELOW, _ABOVE = (0.6, 0.8), (1.15,)
+_AROUND = (0.6, 0.8, 1.15, 1.3)  # of single cuts
+_NEAR = 0.05  # a guard nearer than this share of a cut to it is left out
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """The cuts at which a score will be used: a range, some shares, or some thresholds.
+
+    Parameters
+    ----------
+    between : two shares, optional
+        Every cut that selects a share in this range.
+    at : shares, optional
+        The cuts that select these shares, or just less.
+    thresholds : numbers, optional
+        The cuts at these scores. They cannot be learned: a learned score has a scale of its own.
+    of : "everyone", "negatives" or "positives"
+        Of whom the shares are.
+    selected : "high" or "low"
+        Which scores are selected: low ones, for instance, of a probability of default.
+    inclusive : bool
+        Whether the threshold itself is selected, as at many credit cut-offs.
+
+    Examples
+    --------
+    >>> Cuts(between=(0.1, 0.4)).text()
+    'at cuts that select 10% to 40% of everyone'
+    >>> Cuts(thresholds=600, inclusive=True).text()
+    'at the cut 600 or more'
+    """
+
+    between: tuple[float, float] | None = None
+    at: tuple[float, ...] = ()
+    thresholds: tuple[float, ...] = ()
+    of: Pool = "everyone"
+    selected: Side = "high"
+    inclusive: bool = False
+
+    def __post_init__(self) -> None:
+        given = [
+            name
+            for name, value in (
+                ("between", self.between),
+                ("at", self.at),
+                ("thresholds", self.thresholds),
+            )
+            if value is not None and not (isinstance(value, Sequence) and len(value) == 0)
+        ]
+        if len(given) != 1:
+            text = " and ".join(given) or "none of them"
+            raise ValueError(f"Cuts takes one of between, at and thresholds, not {text}.")
+        for name, value, known in (
+            ("of", self.of, get_args(Pool)),
+            ("selected", self.selected, get_args(Side)),
+        ):
+            if value not in known:
+                raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}.")
+        if not isinstance(self.inclusive, bool | np.bool_):
+            raise ValueError(f"inclusive must be True or False, not {self.inclusive!r}.")
+        object.__setattr__(self, "inclusive", bool(self.inclusive))
+        if self.between is not None:
+            low, high = check_interval(self.between)
+            if not 0.0 < low < high < 1.0:
+                raise ValueError(
+                    f"between must be two shares strictly between 0 and 1, not {self.between!r}."
+                )
+            object.__setattr__(self, "between", (float(low), float(high)))
+        else:
+            object.__setattr__(self, given[0], _numbers(getattr(self, given[0]), given[0]))
+
+    # ------------------------------------------------------------------ in words
+
+    @property
+    def is_range(self) -> bool:
+        """Whether they are all cuts of a range."""
+        return self.between is not None
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        """The single cuts: shares or thresholds; empty of a range."""
+        return self.at or self.thresholds
+
+    def texts(self, words: Words = DEFAULT_WORDS) -> tuple[str, ...]:
+        """Where each gap is measured: the range, or each of the points."""
+        whom = "everyone" if self.of == "everyone" else f"all {words.of(self.of)}"
+        if self.between is not None:
+            low, high = (percent(share) for share in self.between)
+            return (f"at cuts that select {low} to {high} of {whom}",)
+        if self.at:
+            return tuple(f"at the cut that selects {percent(share)} of {whom}" for share in self.at)
+        more = {"high": "more", "low": "less"}[self.selected]
+        side = {"high": "above", "low": "below"}[self.selected]
+        return tuple(
+            f"at the cut {value:.10g} or {more}"
+            if self.inclusive
+            else f"{side} the cut {value:.10g}"
+            for value in self.thresholds
+        )
+
+    def text(self, words: Words = DEFAULT_WORDS) -> str:
+        """All of them in words."""
+        texts = self.texts(words)
+        return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+    # ------------------------------------------------------------------ in a sample
+
+    def ladder(self, scores: GroupedScores) -> Ladder:
+        """The cuts of a sample, from the strictest."""
+        return Ladder.make(scores, self.of, self.selected)
+
+    def steps(self, ladder: Ladder, widened: float = 0.0) -> list[tuple[int, int]]:
+        """The first and the last step of the range, or of each point; (1, 0) where there is none.
+
+        A range of shares is `widened` by so many standard errors of a share at both ends.
+        """
+        if self.between is not None:
+            low, high = self.between
+            inside = ladder.first_from(low), ladder.last_up_to(high)
+            if inside[0] > inside[1] or inside[1] < 1 or inside[0] >= ladder.n_steps:
+                return [(1, 0)]
+            if widened:
+                size = ladder.pool_size
+                low, high = (
+                    float(
+                        np.clip(share + sign * widened * np.sqrt(share * (1 - share) / size), 0, 1)
+                    )
+                    for share, sign in ((low, -1.0), (high, 1.0))
+                )
+            first, last = ladder.last_up_to(low), ladder.last_up_to(high)
+            return [(max(first, 1), min(last, ladder.n_steps - 1))]
+        if self.at:
+            found = [ladder.last_up_to(share) for share in self.at]
+        else:
+            found = [ladder.step_at(t, inclusive=self.inclusive) for t in self.thresholds]
+        return [(k, k) if 0 < k < ladder.n_steps else (1, 0) for k in found]
+
+    def why_none(self, ladder: Ladder, number: int = 0) -> str:
+        """Why there is no cut in the range, or at a point, in one sentence."""
+        whom = "everyone" if self.of == "everyone" else f"all {self.of}"
+        if self.thresholds:
+            return f"the cut {self.thresholds[number]:.10g} selects nobody or everybody"
+        if ladder.n_steps < 2:
+            return "all scores are equal, so that no cut parts people"
+        if self.at:
+            least = percent(float(ladder.share[1]))
+            return f"the strictest cut of this score selects {least} of {whom} already"
+        assert self.between is not None
+        low, high = self.between
+        around = ladder.share[
+            [ladder.last_up_to(low), min(ladder.first_from(high), ladder.n_steps)]
+        ]
+        texts = " and ".join(percent(float(share)) for share in around)
+        return (
+            f"no cut of this score selects {percent(low)} to {percent(high)} of {whom}; the "
+            f"nearest select {texts}"
+        )
+
+    # ------------------------------------------------------------------ in training
+
+    def trained(self) -> "Cuts":
+        """The cuts that a scorer is trained at: those of a range evenly spaced, both ends in."""
+        if self.thresholds:
+            raise ValueError(
+                "Cuts at thresholds cannot be learned, since a learned score has a scale of its "
+                "own: give the shares that will be selected, with between or at. An audit and a "
+                "repair take thresholds."
+            )
+        if self.between is None:
+            return self
+        shares = np.linspace(*self.between, TRAINED).round(15).tolist()
+        return Cuts(at=tuple(shares), of=self.of, selected=self.selected)
+
+    def guards(self) -> "Cuts | None":
+        """The cuts just outside, at which the groups should not drift apart either."""
+        if self.between is not None:
+            low, high = self.between
+            shares = [_beyond(low, f) for f in _BELOW] + [_beyond(high, f) for f in _ABOVE]
+        else:
+            shares = []
+            for share in self.at:
+                for guard in (_beyond(share, factor) for factor in _AROUND):
+                    near = _NEAR * min(guard, 1.0 - guard)
+                    if all(abs(guard - other) > near for other in (*self.at, *shares)):
+                        shares.append(guard)
+        if not shares:
+            return None
+        return Cuts(at=tuple(sorted(shares)), of=self.of, selected=self.selected)
+
+
+def _beyond(share: float, factor: float) -> float:
+    """A share times a factor, if it is above one half on the scale that counts from one."""
+    if share <= 0.5:
+        return min(share * factor, 0.5 + 0.5 * share)
+    return 1.0 - (1.0 - share) * (2.0 - factor)
+
+
+def _numbers(value: Any, name: str) -> tuple[float, ...]:
+    """One or several numbers, all different, in the order given."""
+    numbers: Floats = np.atleast_1d(to_floats(value, name))
+    if numbers.ndim != 1 or not np.isfinite(numbers).all():
+        raise ValueError(f"{name} must be one or several finite numbers, not {value!r}.")
+    if name == "at" and not np.all((numbers > 0.0) & (numbers < 1.0)):
+        raise ValueError(f"at must be shares strictly between 0 and 1, not {value!r}.")
+    if len(set(numbers.tolist())) < len(numbers):
+        raise ValueError(f"{name} must differ, but {value!r} repeats one.")
+    return tuple(numbers.tolist())
+
+
+def percent(share: float) -> str:
+    """A share in words.
+
+    >>> percent(0.125), percent(0.1)
+    ('12.5%', '10%')
+    """
+    return f"{100.0 * share:.4g}%"
+
+
+def check_cuts(cuts: Any) -> Cuts:
+    """Refuse what is not a `Cuts`."""
+    if not isinstance(cuts, Cuts):
+        kind = type(cuts).__name__
+        raise TypeError(f"cuts must be a Cuts, for instance Cuts(between=(0.1, 0.4)), not {kind}.")
+    return cuts
+
+
+DEFAULT_CUTS = Cuts(between=(0.05, 0.5))
+"""Where a score is looked at unless its users say where they will cut it."""
