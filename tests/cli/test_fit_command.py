@@ -141,7 +141,7 @@ def test_a_real_process(table, tmp_path):
 
 def test_what_cannot_be_fitted(table, tmp_path):
     output = ("-o", tmp_path / "m.skops")
-    assert "Say what should be even" in refused("fit", table, *ASKED, *output)
+    assert "Say what should be equal" in refused("fit", table, *ASKED, *output)
     told = refused("fit", table, *ASKED, "--constraint", "fair", *output)
     assert "--constraint 'fair' is unknown; there are intra_group" in told
     assert "test-fraction" in refused("fit", table, *FIT, "--test-fraction", "1", *output)

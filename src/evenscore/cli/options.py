@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -12,8 +12,9 @@ from typer import Argument, Option
 
 from evenscore.cli.errors import say
 from evenscore.files.atomic import target_file
-from evenscore.gaps import RocConstraint
+from evenscore.gaps import Cuts, GapFamily, RateConstraint, RocConstraint
 from evenscore.gaps.catalogue import constraint_names
+from evenscore.gaps.cuts import DEFAULT_CUTS
 
 Read = TypeVar("Read")
 
@@ -64,24 +65,63 @@ class Source:
 
 @dataclass(frozen=True)
 class Gaps:
-    """What should be even."""
+    """What should be equal between groups, and at which cuts."""
 
+    cuts: Annotated[
+        str | None,
+        Option(
+            help="The cuts that will be used: everyone=0.1:0.4 for every cut that selects 10 % to "
+            "40 % of everyone; of negatives or positives instead; shares such as "
+            "everyone=0.1,0.2; or thresholds=600,650.",
+            show_default="everyone=0.05:0.5",
+        ),
+    ] = None
+    equal: Annotated[
+        str | None,
+        Option(
+            help="The rates that should be equal at these cuts, such as fpr,fnr; "
+            "`evenscore constraints` lists them."
+        ),
+    ] = None
+    select: Annotated[
+        Literal["high", "low"], Option(help="Whether high or low scores are selected.")
+    ] = "high"
+    inclusive: Annotated[
+        bool, Option("--inclusive", help="Whoever has exactly the threshold is selected too.")
+    ] = False
     constraint: Annotated[
         list[str] | None, Option(help="An AUC constraint that `evenscore constraints` lists.")
     ] = None
     roc_rates: Annotated[
-        str | None, Option(help="Rates of a ROC constraint, such as 0.125,0.25.")
+        str | None, Option(help="Rates of the paper's ROC constraint, such as 0.125,0.25.")
     ] = None
+    on: Annotated[
+        Literal["negatives", "positives", "both"],
+        Option(help="The class, or both, that --roc-rates is about."),
+    ] = "both"
 
-    def constraints(self) -> list[str | RocConstraint]:
-        """The AUC constraints by name, then the ROC constraint of both classes."""
+    def where(self) -> Cuts:
+        """The cuts that will be used."""
+        if self.cuts is None:
+            return replace(DEFAULT_CUTS, selected=self.select, inclusive=self.inclusive)
+        return Cuts.parse(self.cuts, selected=self.select, inclusive=self.inclusive)
+
+    def rates(self) -> tuple[str, ...]:
+        """The rates that should be equal; both errors, if only cuts are given, and else none."""
+        if self.equal is None:
+            return () if self.cuts is None else ("fpr", "fnr")
+        return tuple(name.strip() for name in self.equal.split(","))
+
+    def constraints(self) -> list[str | GapFamily]:
+        """The rates at the cuts, the AUC constraints by name, then the ROC constraint."""
         for name in self.constraint or []:
             if name not in constraint_names():
                 known = ", ".join(constraint_names())
                 raise ValueError(f"--constraint {name!r} is unknown; there are {known}.")
-        rates = numbers(self.roc_rates, "--roc-rates")
-        roc = [] if rates is None else [RocConstraint(on="both", rates=rates)]
-        return [*(self.constraint or []), *roc]
+        names, rates = self.rates(), numbers(self.roc_rates, "--roc-rates")
+        at_cuts = [RateConstraint(*names, cuts=self.where())] if names else []
+        roc = [] if rates is None else [RocConstraint(on=self.on, rates=rates)]
+        return [*at_cuts, *(self.constraint or []), *roc]
 
 
 @dataclass(frozen=True)
@@ -103,7 +143,7 @@ class Learner:
     ] = False
     seed: Seed = 0
 
-    def scorer(self, constraints: list[str | RocConstraint], **options: Any) -> Any:
+    def scorer(self, constraints: list[str | GapFamily], **options: Any) -> Any:
         """A scorer that is not fitted yet."""
         from evenscore.learning.boosted import BoostedScorer
         from evenscore.learning.linear import LinearScorer
@@ -111,8 +151,9 @@ class Learner:
 
         if not constraints:
             raise ValueError(
-                "Say what should be even: --constraint with a name that `evenscore constraints` "
-                "lists, or --roc-rates."
+                "Say what should be equal: --equal with rates, such as --equal fnr, and --cuts "
+                "with the cuts that will be used; or --constraint, or --roc-rates. `evenscore "
+                "constraints` lists them."
             )
         kinds = {"boosted": BoostedScorer, "linear": LinearScorer, "neural": NeuralScorer}
         return kinds[self.model](constraints, random_state=self.seed, **options)

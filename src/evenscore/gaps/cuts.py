@@ -12,7 +12,7 @@ cut selects a share in the range, nothing is said of it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats
 from evenscore.scores.distribution import check_interval, to_floats
-from evenscore.scores.selection import Ladder, Pool, Side
+from evenscore.scores.selection import POOLS, Ladder, Pool, Side
 
 TRAINED = 8  # cuts of a range that a scorer is trained at, both ends among them
 # Beyond the ends of a range, times the share selected, counted from the nearer end of the scale:
@@ -95,6 +95,36 @@ class Cuts:
             object.__setattr__(self, "between", (float(low), float(high)))
         else:
             object.__setattr__(self, given[0], _numbers(getattr(self, given[0]), given[0]))
+
+    @classmethod
+    def parse(cls, text: str, *, selected: Side = "high", inclusive: bool = False) -> Self:
+        """Cuts as the command line writes them.
+
+        >>> Cuts.parse("everyone=0.1:0.4") == Cuts(between=(0.1, 0.4))
+        True
+        >>> Cuts.parse("negatives=0.05,0.1").at, Cuts.parse("thresholds=600").thresholds
+        ((0.05, 0.1), (600.0,))
+        """
+        of, _, where = text.rpartition("=")
+        of = of.strip() or "everyone"
+        try:
+            if of not in (*POOLS, "thresholds"):
+                raise ValueError
+            more: dict[str, Any] = {"selected": selected, "inclusive": inclusive, "of": of}
+            if of == "thresholds":
+                del more["of"]
+                return cls(thresholds=tuple(float(part) for part in where.split(",")), **more)
+            if ":" in where:
+                low, high = (float(part) for part in where.split(":"))
+                return cls(between=(low, high), **more)
+            return cls(at=tuple(float(part) for part in where.split(",")), **more)
+        except ValueError as error:
+            if str(error).startswith(("between", "at ", "thresholds", "An interval")):
+                raise
+            raise ValueError(
+                "Cuts are written as everyone=0.1:0.4 (a range of shares), negatives=0.05,0.1 "
+                f"(some shares) or thresholds=600,650, not as {text!r}."
+            ) from None
 
     # ------------------------------------------------------------------ in words
 
