@@ -61,12 +61,14 @@ LEAST_OF_CLASS = 5
 class RatesAtSteps:
     """A rate of each group at some steps of a ladder, (steps, groups), and its standard error.
 
-    `assessable` is False where too few people are behind it.
+    `assessable` is False where too few people are behind it, and `size` is how many (effective)
+    people it is a share of: NaN of a standardised rate, which is no share.
     """
 
     value: Floats
     error: Floats
     assessable: Bools
+    size: Floats
 
 
 class RateErrors:
@@ -89,10 +91,12 @@ class RateErrors:
         rest = np.maximum(self._totals[:, None] - above, 0.0)
         if rate.standardised:
             error = self._standardised(rate, selected, above, rest)
+            size = np.full(value.shape, np.nan)
         else:
             size = self._size(rate, selected.step, *rate.sides(above, rest))
             error = _share_error(value, size)
-        return RatesAtSteps(value, error, enough(rate, selected.count, self._totals[2]))
+        assessable = enough(rate, selected.count, self._totals[2])
+        return RatesAtSteps(value, error, assessable, size)
 
     def _size(self, rate: Rate, step: Ints, inside: Floats, outside: Floats) -> Floats:
         """The effective number of people behind a share."""
