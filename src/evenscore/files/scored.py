@@ -27,10 +27,11 @@ def read_scores(
 ) -> People:
     """Read the rows of a file; whatever does not fit is refused in a sentence that says where.
 
-    Without a `label` the outcomes are not known. `clusters` are columns whose combinations say which
-    rows belong together. With `as_table`, and without weights and clusters, equal rows may come as one with a count: faster if there
-    are few distinct scores, slower if there are many. (Weights are not added up by DuckDB: in
-    parallel, sums of fractions would differ in the last digits from run to run.)
+    Without a `label` the outcomes are not known. `clusters` are columns whose combinations say
+    which rows belong together. With `as_table`, and without weights and clusters, equal rows may
+    come as one with a count: faster if there are few distinct scores, slower if there are many.
+    (Weights are not added up by DuckDB: in parallel, sums of fractions would differ in the last
+    digits from run to run.)
     """
     weights = [] if weight is None else [weight]
     labels = [] if label is None else [label]

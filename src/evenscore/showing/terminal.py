@@ -33,19 +33,19 @@ def render(result: AuditResult) -> Group:
     tables = {name: table for name, block in result.blocks.items() if (table := block.table())}
     in_use, small = (tables.pop(kind.name, None) for kind in (CutsInUse, SmallGroups))
     if not result.block(CutsInUse).asked and result.cut_gaps:
-        heading = "At the cuts in use, for context: even is zero"
+        heading = "At the cuts in use, for context"
         parts.append(_gaps(result, heading, result.cut_gaps))
     headings = result.headings
     first = [heading for heading, gaps in headings.items() if {*gaps} & {*result.cut_gaps}]
     for heading in first:
-        parts.append(_gaps(result, f"{heading}: even is zero", headings.pop(heading)))
+        parts.append(_gaps(result, heading, headings.pop(heading)))
     if in_use is not None:
         parts.append(_block(in_use, names=3))
         parts += [Text(note) for note in _ratios(result)]
     parts.append(_people(result))
     parts += [] if small is None else [_block(small)]
     for heading, gaps in headings.items():
-        parts.append(_gaps(result, f"{heading}: even is zero", gaps))
+        parts.append(_gaps(result, heading, gaps))
     parts += [_block(table) for table in tables.values()]  # without one of their own here
     parts += [Text(f"! {note}", style="yellow") for note in (*result.omitted, *result.warnings)]
     parts += [Text(f"· {note}") for note in result.assumptions]
@@ -145,11 +145,14 @@ def _people(result: AuditResult) -> Table:
 
 def _gaps(result: AuditResult, title: str, gaps: tuple[Estimate, ...]) -> Table:
     pair = f", {gaps[0].first} and {gaps[0].second}" if gaps and result.n_pairs == 1 else ""
+    # A place that all share is said once, in the title.
+    at = gaps[0].at if len({gap.at for gap in gaps}) == 1 else ""
+    title = f"{title} ({at}): even is zero{pair}" if at else f"{title}: even is zero{pair}"
     gaps = tuple(sorted(gaps, key=lambda gap: not result.is_headline(gap)))  # the others after
     hidden = len(gaps) - _SHOWN
     notes = [f"{hidden} more are in to_frame() and to_json()"] if hidden > 0 else []
     level = result.settings.confidence_level
-    return gap_table(f"{title}{pair}", gaps[:_SHOWN], level, pair=pair, notes=notes)
+    return gap_table(title, gaps[:_SHOWN], level, pair=pair, at=at, notes=notes)
 
 
 def gap_table(
@@ -158,12 +161,15 @@ def gap_table(
     confidence_level: float,
     *,
     pair: str = "",
+    at: str = "",
     notes: Sequence[str] = (),
 ) -> Table:
-    """Gaps with their intervals and verdicts; `pair` ends every title and is left out."""
+    """Gaps with their intervals and verdicts; `pair` and `at` are in every title, and left out."""
     rows = [
         (
-            gap.title.removesuffix(pair),
+            gap.title.removesuffix(pair).replace(f" {at}", "", 1)
+            if at
+            else gap.title.removesuffix(pair),
             signed(gap.value),
             interval(*gap.ends("beyond"), "signed"),
             interval(*gap.ends("within"), "signed"),
