@@ -343,6 +343,8 @@ def band_quantile(maxima: Floats, z: float) -> float:
     if p >= known:
         return float(max(np.quantile(maxima, 1.0 - p), z))
     start = float(np.quantile(maxima, 1.0 - known))
+    if not start > 0.0:  # nothing moves, as where everybody of both groups is on one side
+        return float(z)
     grid = np.linspace(start, max(start, z) + 6.0, 2_000)
     tail = np.log(known) + log_ndtr(-grid) - log_ndtr(-start) + 2.0 * np.log(grid / start)
     return float(max(np.interp(-np.log(max(p, 1e-300)), -tail, grid), z))
