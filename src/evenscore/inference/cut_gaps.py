@@ -23,6 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
+from evenscore.inference.bridges import Bridges, band_quantile, grid_steps
 from evenscore.inference.cluster_sizes import (
     bins_of_cuts,
     correlation_by_group,
@@ -39,9 +40,6 @@ WIDENED = 2.576
 """Standard errors of a share by which a range is widened: 15 % of statements at the boundary were
 false without it in the worst case, 3.8 % with it."""
 
-GRID = 80  # cuts of a range at which bridges are drawn
-DRAWS = 1_500  # bridges
-_TAIL = 40  # draws beyond which the tail of their maximum goes on by its law
 _Z = 2.5  # effective sizes are those for intervals about so wide
 _ADDED = 2.0  # observations on either side of a share
 _CLUSTER_GRID = (
@@ -67,6 +65,13 @@ class RatesAtSteps:
     value: Floats
     error: Floats
     assessable: Bools
+
+    def gap(self, pair: tuple[int, int]) -> tuple[Floats, Floats, Bools]:
+        """The size of the gap of two groups, its standard error, and where they can be told."""
+        i, j = pair
+        size = np.abs(self.value[:, i] - self.value[:, j])
+        known = self.assessable[:, i] & self.assessable[:, j] & ~np.isnan(size)
+        return size, np.hypot(self.error[:, i], self.error[:, j]), known
 
 
 class RateErrors:
@@ -321,29 +326,6 @@ class RangeGap:
         return (low, high) if self.value > 0.0 else (-high, -low)
 
 
-def band_quantile(maxima: Floats, z: float) -> float:
-    """The quantile of the largest of a process that is as extreme as a normal |Z| > z.
-
-    Beyond the draws their law goes on: the tail of a maximum of |Z| over a range of cuts falls no
-    slower than q² times that of one.
-
-    >>> one = np.sort(np.abs(np.random.default_rng(0).normal(size=20_000)))
-    >>> [abs(band_quantile(one, z) - z) < 0.1 for z in (1.0, 1.96)]
-    [True, True]
-    """
-    from scipy.special import log_ndtr, ndtr
-
-    n = len(maxima)
-    p = 2.0 * float(ndtr(-z))
-    known = min(_TAIL, n) / n
-    if p >= known:
-        return float(max(np.quantile(maxima, 1.0 - p), z))
-    start = float(np.quantile(maxima, 1.0 - known))
-    grid = np.linspace(start, max(start, z) + 6.0, 2_000)
-    tail = np.log(known) + log_ndtr(-grid) - log_ndtr(-start) + 2.0 * np.log(grid / start)
-    return float(max(np.interp(-np.log(max(p, 1e-300)), -tail, grid), z))
-
-
 def range_gaps(
     errors: RateErrors,
     rates: Sequence[Rate],
@@ -361,11 +343,28 @@ def range_gaps(
             at = errors.at(rate, selected)
             for pair, collected in zip(pairs, row, strict=True):
                 collected.add(at, selected.step, named, pair)
-    bridges = _Bridges(errors, inside, random_state)
-    return [
-        [collected.gap(*bridges.of(rate, pair)) for pair, collected in zip(pairs, row, strict=True)]
-        for rate, row in zip(rates, found, strict=True)
-    ]
+    bridges = Bridges(errors.ladder, grid_steps(errors.ladder, *inside), random_state)
+    gaps = []
+    for rate, row in zip(rates, found, strict=True):
+        at = errors.at(rate, bridges.selected)
+        gaps.append(
+            [
+                collected.gap(*_lower(bridges, rate, at, pair))
+                for pair, collected in zip(pairs, row, strict=True)
+            ]
+        )
+    return gaps
+
+
+def _lower(
+    bridges: Bridges, rate: Rate, at: RatesAtSteps, pair: tuple[int, int]
+) -> tuple[Floats, Floats]:
+    """(|D̂|, σ) at the cuts that can be assessed, and the maxima of the bridges over them."""
+    size, error, known = at.gap(pair)
+    known &= error > 0.0
+    noise = bridges.of(rate, pair)
+    maxima = np.max(noise.studentised(), axis=1, where=known, initial=0.0)
+    return np.stack([size[known], error[known]]), np.sort(maxima.astype(np.float64))
 
 
 @dataclass(eq=False)
@@ -383,9 +382,7 @@ class _Collected:
     def add(self, at: RatesAtSteps, step: Ints, named: Bools, pair: tuple[int, int]) -> None:
         """Some more cuts."""
         i, j = pair
-        gap = np.abs(at.value[:, i] - at.value[:, j])
-        error = np.hypot(at.error[:, i], at.error[:, j])
-        known = at.assessable[:, i] & at.assessable[:, j] & ~np.isnan(gap)
+        gap, error, known = at.gap(pair)
         self.blocked |= bool((named & ~known).any())
         if not known.any():
             return
@@ -420,62 +417,3 @@ def undominated(points: Floats) -> Floats:
     best = np.maximum.accumulate(points[0, order])
     kept = np.concatenate([[True], best[1:] > best[:-1]])
     return points[:, order[kept]]
-
-
-class _Bridges:
-    """Gaussian bridges of the rates at some cuts of a range, drawn once for all rates and pairs."""
-
-    def __init__(self, errors: RateErrors, inside: tuple[int, int], random_state: int) -> None:
-        ladder = errors.ladder
-        share = np.linspace(ladder.share[inside[0]], ladder.share[inside[1]], GRID)
-        steps = np.searchsorted(ladder.share, share, side="left")
-        self.steps = np.unique(np.clip(steps, *inside))
-        self.errors = errors
-        self.selected = ladder.selected(self.steps)
-        self._random_state = random_state
-        self._processes: dict[str, tuple[Floats, Floats]] = {}
-        self._at: dict[str, RatesAtSteps] = {}
-
-    @cached_property
-    def _noise(self) -> tuple[Floats, Floats]:
-        """Of every cell, noise of the weight above each cut and of all of it: (draws, …, 2, K)."""
-        scores = self.errors.scores
-        rng = np.random.default_rng(self._random_state)
-        squares = np.concatenate(
-            [np.zeros((1, 2, scores.n_groups)), self.selected.square, scores.cell_squares[None]]
-        )
-        spread = np.sqrt(np.maximum(np.diff(squares, axis=0), 0.0)).astype(np.float32)
-        draws = rng.standard_normal((DRAWS, *spread.shape), dtype=np.float32) * spread
-        above = np.cumsum(draws, axis=1)
-        return above[:, :-1], above[:, -1:]
-
-    def _process(self, rate: Rate) -> tuple[Floats, Floats]:
-        """The noise of the rate of each group, (draws, cuts, groups), and its variance."""
-        if rate.name not in self._processes:
-            scores = self.errors.scores
-            shares = ratio(self.selected.weight, scores.cell_weights, 0.0)
-            unit = np.nan_to_num(rate.influence(shares, scores.cell_weights)).astype(np.float32)
-            above, total = self._noise
-            noise = np.sum((unit[:, :, 1] - unit[:, :, 0]) * above + unit[:, :, 0] * total, axis=2)
-            sides = np.stack(
-                [scores.cell_squares - self.selected.square, self.selected.square], axis=2
-            )
-            self._processes[rate.name] = noise, np.sum(np.square(unit) * sides, axis=(1, 2))
-            self._at[rate.name] = self.errors.at(rate, self.selected)
-        return self._processes[rate.name]
-
-    def of(self, rate: Rate, pair: tuple[int, int]) -> tuple[Floats, Floats]:
-        """(|D̂|, σ) at the cuts that can be assessed, and the maxima of the bridges over them."""
-        i, j = pair
-        process, variance = self._process(rate)
-        at = self._at[rate.name]
-        gap = np.abs(at.value[:, i] - at.value[:, j])
-        error = np.hypot(at.error[:, i], at.error[:, j])
-        noise = process[..., i] - process[..., j]
-        spread = np.sqrt(variance[:, i] + variance[:, j])
-        known = at.assessable[:, i] & at.assessable[:, j] & ~np.isnan(gap) & (error > 0.0)
-        moving = known & (spread > 0.0)
-        if not moving.any():
-            return np.stack([gap[known], error[known]]), np.zeros(1)
-        maxima = np.max(np.abs(noise[:, moving]) / spread[moving], axis=1)
-        return np.stack([gap[known], error[known]]), np.sort(maxima.astype(np.float64))
