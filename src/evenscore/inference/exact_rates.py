@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenscore.inference.beta_band import share_bounds
-from evenscore.scores.arrays import Floats, ratio
+from evenscore.scores.arrays import Floats, Ints, ratio
 from evenscore.scores.rates import Rate
 from evenscore.scores.selection import Ladder, Selected, pool_classes
 
@@ -44,7 +44,7 @@ class ExactRates:
             bounds[:, :, g] = self._of_group(rate, above[:, :, g], counts)
         return bounds[0], bounds[1]
 
-    def _of_group(self, rate: Rate, above: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    def _of_group(self, rate: Rate, above: Ints, counts: Ints) -> tuple[Floats, Floats]:
         sides = np.stack([counts - above, above], axis=-1)  # (steps, classes, sides)
         entries = [(c, side) for c in range(2) for side in range(2)]
         counted = [(c, side) for c, side in entries if rate.counted[c][side]]
@@ -54,8 +54,8 @@ class ExactRates:
         if rate.on is not None:
             [(c, side)] = counted
             return self._share(sides[:, c, side], counts[c])
-        if rate.name == "selection":
-            return self._share(above.sum(axis=1), counts.sum())
+        if _is_of_group(rate):
+            return self._share(sides[:, :, counted[0][1]].sum(axis=1), counts.sum())
         if rate.standardised:
             weights = rate.cell_weights(self.ladder.scores.cell_weights).max(axis=1)
             sizes = counts
@@ -78,7 +78,7 @@ class ExactRates:
         )
         return low, high
 
-    def _share(self, seen: Floats, size: int) -> tuple[Floats, Floats]:
+    def _share(self, seen: Ints, size: int) -> tuple[Floats, Floats]:
         if size == 0:
             return np.zeros(len(seen)), np.ones(len(seen))
         low, high = share_bounds(int(size), self.delta)
@@ -100,14 +100,19 @@ def _shares(rate: Rate) -> list[tuple[str, Side | int]]:
     """The shares of a group that a rate is made of; one may serve several rates."""
     if rate.on is not None:
         return [("of class", rate.classes[0])]
-    if rate.name == "selection":
-        return [("of group", 0)]
+    if _is_of_group(rate):
+        return [("of group", 1)]
     if rate.standardised:
         return [("of class", c) for c in range(2)]
     entries = [(c, side) for c in range(2) for side in range(2)]
     if all(rate.among[c][side] for c, side in entries):
         entries = [(c, side) for c, side in entries if rate.counted[c][side]]
     return [("of group", (c, side)) for c, side in entries if rate.among[c][side]]
+
+
+def _is_of_group(rate: Rate) -> bool:
+    """Whether it is a share of the whole group on one side of the cut, whatever the class."""
+    return rate.counted[0] == rate.counted[1] and all(map(all, rate.among))
 
 
 def check_equal_weights(ladder: Ladder) -> None:
