@@ -444,8 +444,9 @@ class _Chance:
             at = self._errors.at(rate, bridges.selected)
             for pair in made.pairs:
                 known = at.gap(pair)[2]
-                size = np.where(known, bridges.of(rate, pair).studentised(), np.float32(0.0))
-                largest = bridges.largest_between(size) if continuous else size.max(axis=1)
+                size = bridges.of(rate, pair).studentised()
+                size[~known] = 0.0
+                largest = bridges.largest_between(size) if continuous else size.max(axis=0)
                 np.maximum(self.maxima, largest, out=self.maxima)
 
     def beyond(self, q: float) -> bool:
@@ -467,8 +468,9 @@ class _Chance:
             for pair in made.pairs:
                 _, margin, known = at.gap(pair)
                 if known.any():
-                    noise = np.abs(self._bridges.of(rate, pair).noise[:, known])
-                    np.maximum(largest, (noise + factor * margin[known]).max(axis=1), out=largest)
+                    more = (factor * margin[known, None]).astype(np.float32)
+                    noise = np.abs(self._bridges.of(rate, pair).noise[known]) + more
+                    np.maximum(largest, noise.max(axis=0), out=largest)
                 if not known.all():
                     least = max(least, _times_more(rate, selected, made.ladder, pair))
         times = float(np.quantile(largest, POWER)) ** 2 / made.tolerance**2

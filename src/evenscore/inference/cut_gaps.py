@@ -363,7 +363,7 @@ def _lower(
     size, error, known = at.gap(pair)
     known &= error > 0.0
     noise = bridges.of(rate, pair)
-    maxima = np.max(noise.studentised(), axis=1, where=known, initial=0.0)
+    maxima = np.max(noise.studentised()[known], axis=0, initial=0.0)
     return np.stack([size[known], error[known]]), np.sort(maxima.astype(np.float64))
 
 
