@@ -2,11 +2,11 @@
 
 Three ways to be sure, of all cuts, rates and pairs of groups at once:
 
-*Intersection-union*, for cuts named before the data were seen: |D̂| + zσ ≤ ε at every one of them,
-z the one-sided quantile. If some gap is larger than ε, then at that very cut this has the
-probability of one normal tail, whatever else is looked at: nothing is to be corrected for. A range
-of shares is widened by 2.576 standard errors at both ends, since the scores that it means are not
-known exactly.
+*Intersection-union*, for cuts named before the data were seen: |D̂| + zσ ≤ ε at every one of them, z
+the one-sided quantile; where few people are counted Newcombe's margin may be larger, and is taken.
+If some gap is larger than ε, then at that very cut this has the probability of one normal tail,
+whatever else is looked at: nothing is to be corrected for. A range of shares is widened by 2.576
+standard errors at both ends, since the scores that it means are not known exactly.
 
 *Band*, for a range found in the data: |D̂| + qσ ≤ ε, q the quantile of the largest |D̂ − D|/σ over
 all cuts of the range, rates and pairs, by Gaussian bridges. Then the longest stretch of cuts within
@@ -32,6 +32,7 @@ from evenscore.inference.cut_gaps import (
     LEAST_OF_CLASS,
     WIDENED,
     RateErrors,
+    RatesAtSteps,
     enough,
 )
 from evenscore.inference.estimate import check_between, check_level, percent
@@ -160,18 +161,41 @@ def certify_rates(
 # ---------------------------------------------------------------------- bounds of gaps
 
 
-class _Bounds(Protocol):
+class _GapsAtSteps(Protocol):
     """The size of a gap, by how much more it may be, and where that can be told."""
 
-    def at(self, rate: Rate, selected: Selected) -> "_AtSteps": ...
-
-
-class _AtSteps(Protocol):
     def gap(self, pair: Pair) -> tuple[Floats, Floats, Bools]: ...
 
 
+class _Bounds(Protocol):
+    """Gaps of a rate at some steps."""
+
+    def at(self, rate: Rate, selected: Selected) -> _GapsAtSteps: ...
+
+
 @dataclass(frozen=True, eq=False)
-class _ExactAtSteps:
+class _NormalGaps:
+    rates: RatesAtSteps
+    z: float
+
+    def gap(self, pair: Pair) -> tuple[Floats, Floats, Bools]:
+        size, _, known = self.rates.gap(pair)
+        return size, self.rates.margin(pair, self.z), known
+
+
+@dataclass(frozen=True, eq=False)
+class _NormalBounds:
+    """Margins of so many standard errors."""
+
+    errors: RateErrors
+    z: float
+
+    def at(self, rate: Rate, selected: Selected) -> _NormalGaps:
+        return _NormalGaps(self.errors.at(rate, selected), self.z)
+
+
+@dataclass(frozen=True, eq=False)
+class _ExactGaps:
     value: Floats
     low: Floats
     high: Floats
@@ -187,15 +211,15 @@ class _ExactAtSteps:
 
 @dataclass(frozen=True, eq=False)
 class _ExactBounds:
-    """Bounds that hold for any law."""
+    """Margins that hold for any law."""
 
     rates: ExactRates
 
-    def at(self, rate: Rate, selected: Selected) -> _ExactAtSteps:
+    def at(self, rate: Rate, selected: Selected) -> _ExactGaps:
         scores = self.rates.ladder.scores
         value = rate.values(selected.weight, scores.cell_weights)
         low, high = self.rates.at(rate, selected)
-        return _ExactAtSteps(value, low, high, enough(rate, selected.count, scores.cell_counts))
+        return _ExactGaps(value, low, high, enough(rate, selected.count, scores.cell_counts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,23 +256,23 @@ class _Made:
         self, inside: list[tuple[int, int]], named: tuple[float, float] | None, random_state: int
     ) -> CutCertificate:
         ladder = self.ladder
-        bounds: _Bounds = RateErrors(ladder)
-        factor, places = normal_quantile(self.level), inside
+        errors, z, places = RateErrors(ladder), normal_quantile(self.level), inside
+        exact = None
         if self.method == "finite_sample":
             groups = sorted({g for pair in self.pairs for g in pair})
             exact = ExactRates(ladder, self.rates, groups, 1.0 - self.level)
-            bounds, factor = _ExactBounds(exact), 1.0
             if named is not None:
                 places = [exact.widened(*named)]
         elif self.method == "intersection_union" and named is not None:
             places = [widened_range(ladder, *named)]
         steps = np.unique(np.concatenate([grid_steps(ladder, *place) for place in places]))
         bridges = Bridges(ladder, steps, random_state)
-        chance = _Chance(self, bridges, continuous=self.method == "band")
+        chance = _Chance(self, errors, bridges, continuous=self.method == "band")
         q = band_quantile(chance.maxima, normal_quantile(0.5 + self.level / 2.0))
-        if self.method == "band":
-            factor = q
-        worst = [self._worst(bounds, factor, *place) for place in places]
+        bounds: _Bounds = _NormalBounds(errors, q if self.method == "band" else z)
+        if exact is not None:
+            bounds = _ExactBounds(exact)
+        worst = [self._worst(bounds, *place) for place in places]
         largest = max(worst, key=lambda place: float(place.bound.max()))
         reach = float(largest.bound.max())
         low, high = (float(f(ladder.share[np.ravel(inside)])) for f in (np.min, np.max))
@@ -264,7 +288,7 @@ class _Made:
             certified = first <= last
             if certified:
                 low, high = (float(ladder.share[place.first + k]) for k in (first, last))
-        needed = chance.needed(bounds, factor)
+        needed = chance.needed(bounds)
         smallest = self._smallest()
         lacking: Lacking = ""
         if not certified:
@@ -310,7 +334,7 @@ class _Made:
             f"Not certified: {where}.",
         )
 
-    def _worst(self, bounds: _Bounds, factor: float, first: int, last: int) -> _Worst:
+    def _worst(self, bounds: _Bounds, first: int, last: int) -> _Worst:
         """Of all rates and pairs: infinite where some gap cannot be told."""
         n = last - first + 1
         bound, size, which = np.full(n, -1.0), np.zeros(n), np.zeros(n, dtype=np.intp)
@@ -322,7 +346,7 @@ class _Made:
                 at = bounds.at(rate, selected)
                 for p, pair in enumerate(self.pairs):
                     own, margin, known = at.gap(pair)
-                    most = np.where(known, own + factor * margin, np.inf)
+                    most = np.where(known, own + margin, np.inf)
                     larger = most > bound[here]
                     bound[here] = np.where(larger, most, bound[here])
                     size[here] = np.where(larger, own, size[here])
@@ -435,10 +459,12 @@ def widened_range(ladder: Ladder, low: float, high: float) -> tuple[int, int]:
 class _Chance:
     """What bridges tell: how far gaps stray, and how many people a certificate takes."""
 
-    def __init__(self, made: _Made, bridges: Bridges, *, continuous: bool) -> None:
+    def __init__(
+        self, made: _Made, errors: RateErrors, bridges: Bridges, *, continuous: bool
+    ) -> None:
         self._made = made
         self._bridges = bridges
-        self._errors = RateErrors(bridges.ladder)
+        self._errors = errors
         self.maxima = np.zeros(DRAWS)
         for rate in made.rates:
             at = self._errors.at(rate, bridges.selected)
@@ -459,7 +485,7 @@ class _Chance:
                     return True
         return False
 
-    def needed(self, bounds: _Bounds, factor: float) -> int:
+    def needed(self, bounds: _Bounds) -> int:
         """How many people the smallest cell would have to have."""
         made, selected = self._made, self._bridges.selected
         largest, least = np.zeros(DRAWS), 0.0
@@ -468,7 +494,7 @@ class _Chance:
             for pair in made.pairs:
                 _, margin, known = at.gap(pair)
                 if known.any():
-                    more = (factor * margin[known, None]).astype(np.float32)
+                    more = margin[known, None].astype(np.float32)
                     noise = np.abs(self._bridges.of(rate, pair).noise[known]) + more
                     np.maximum(largest, noise.max(axis=0), out=largest)
                 if not known.all():

@@ -31,10 +31,11 @@ from evenscore.inference.cluster_sizes import (
     shares_of_clusters,
     sides_of_cuts,
 )
+from evenscore.inference.intervals import wilson
 from evenscore.inference.shares import share_size, sums_by_cell
 from evenscore.scores.arrays import Bools, Floats, Ints, ratio
 from evenscore.scores.rates import Rate
-from evenscore.scores.selection import Ladder, Selected
+from evenscore.scores.selection import Ladder, Selected, pool_classes
 
 WIDENED = 2.576
 """Standard errors of a share by which a range is widened: 15 % of statements at the boundary were
@@ -59,11 +60,13 @@ LEAST_OF_CLASS = 5
 class RatesAtSteps:
     """A rate of each group at some steps of a ladder, (steps, groups), and its standard error.
 
-    `assessable` is False where too few people are behind it.
+    `size` is how many people are behind it, NaN if it is not one share, and `assessable` is False
+    where they are too few.
     """
 
     value: Floats
     error: Floats
+    size: Floats
     assessable: Bools
 
     def gap(self, pair: tuple[int, int]) -> tuple[Floats, Floats, Bools]:
@@ -72,6 +75,24 @@ class RatesAtSteps:
         size = np.abs(self.value[:, i] - self.value[:, j])
         known = self.assessable[:, i] & self.assessable[:, j] & ~np.isnan(size)
         return size, np.hypot(self.error[:, i], self.error[:, j]), known
+
+    def margin(self, pair: tuple[int, int], z: float) -> Floats:
+        """By how much more the gap may be than its size: zσ, or Newcombe's if that is more.
+
+        At a single cut zσ alone certified a gap at the tolerance in 6.5 % of samples instead of 5 %
+        where 5 % of the smaller group were counted, fifteen people, and 1 % of the other; Newcombe
+        alone in 7 % where a fiftieth of the smaller group were. The larger of the two did in 5.1 %
+        at most.
+        """
+        pick = list(pair)
+        value = self.value[:, pick]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high = wilson(value, self.size[:, pick], z)
+        below, above = np.square(value - low), np.square(high - value)
+        one, two = np.sqrt(above[:, 0] + below[:, 1]), np.sqrt(below[:, 0] + above[:, 1])
+        gap = value[:, 0] - value[:, 1]
+        newcombe = np.maximum(gap + one, two - gap) - np.abs(gap)
+        return np.asarray(np.fmax(z * self.gap(pair)[1], newcombe))
 
 
 class RateErrors:
@@ -94,10 +115,11 @@ class RateErrors:
         rest = np.maximum(self._totals[:, None] - above, 0.0)
         if rate.standardised:
             error = self._standardised(rate, selected, above, rest)
+            size = np.full_like(error, np.nan)
         else:
             size = self._size(rate, selected.step, *rate.sides(above, rest))
             error = _share_error(value, size)
-        return RatesAtSteps(value, error, enough(rate, selected.count, self._totals[2]))
+        return RatesAtSteps(value, error, size, enough(rate, selected.count, self._totals[2]))
 
     def _size(self, rate: Rate, step: Ints, inside: Floats, outside: Floats) -> Floats:
         """The effective number of people behind a share."""
@@ -238,7 +260,10 @@ def point_gaps(
             if not found.assessable[k, [i, j]].all():
                 one = two = error = np.nan
             elif by_share:
-                error = max(error, _error_by_share(ladder, rate, step, (i, j), slopes[step]))
+                plain, moving = _errors_by_share(ladder, rate, step, (i, j), slopes[step])
+                # What the error of the share adds, in proportion: clusters and few people, which
+                # made the error larger, make that larger too.
+                error = max(error * max(moving / plain, 1.0) if plain > 0.0 else error, moving)
             row.append(PointGap(step, one, two, error))
         gaps.append(row)
     return gaps
@@ -257,25 +282,28 @@ def _slope(ladder: Ladder, rate: Rate, step: int) -> Floats:
     return np.asarray(np.nan_to_num((value[1] - value[0]) / apart))
 
 
-def _error_by_share(
+def _errors_by_share(
     ladder: Ladder, rate: Rate, step: int, pair: tuple[int, int], slope: Floats
-) -> float:
-    """The standard error of the gap at the cut that selects such a share of all people."""
+) -> tuple[float, float]:
+    """The standard error of the gap at a cut: as a number, and as one that selects such a share."""
     scores = ladder.scores
     selected = ladder.selected(np.array([step]))
     totals = scores.cell_weights
     shares = ratio(selected.weight[0], totals, 0.0)
     unit = rate.influence(shares, totals)  # (2, sides, groups)
-    moved = np.zeros_like(unit)
+    fixed = np.zeros_like(unit)
     i, j = pair
-    moved[..., i], moved[..., j] = unit[..., i], -unit[..., j]
-    classes = [0, 1] if ladder.of == "everyone" else [("negatives", "positives").index(ladder.of)]
+    fixed[..., i], fixed[..., j] = unit[..., i], -unit[..., j]
+    classes = list(pool_classes(ladder.of))
     share, weight = float(ladder.share[step]), float(totals[classes].sum())
-    r = float(slope[i] - slope[j])
+    moved, r = fixed.copy(), float(slope[i] - slope[j])
     for side in range(2):
         moved[classes, side] -= r * (side - share) / weight
     squares = np.stack([scores.cell_squares - selected.square[0], selected.square[0]], axis=1)
-    return float(np.sqrt(np.nansum(np.square(moved) * squares)))
+    plain, moving = (
+        float(np.sqrt(np.nansum(np.square(part) * squares))) for part in (fixed, moved)
+    )
+    return plain, moving
 
 
 # ---------------------------------------------------------------------- a range of cuts
