@@ -96,7 +96,10 @@ class RatesAtSteps:
 
 
 class RateErrors:
-    """The standard errors of rates of a table, at any steps of its ladder."""
+    """The standard errors of rates of a table, at any steps of its ladder.
+
+    That of a standardised rate is at the share of positives seen, which hardly moves a gap.
+    """
 
     def __init__(self, ladder: Ladder) -> None:
         self.ladder = ladder
