@@ -25,7 +25,8 @@ def columns():
 
 def audit(columns, **options):
     y, score, group, _ = columns
-    return es.audit(y, score, sensitive_features=group, constraints="bnsp", **options)
+    asked = {"constraints": "bnsp", **options}
+    return es.audit(y, score, sensitive_features=group, **asked)
 
 
 def test_a_result_with_clusters_is_kept_and_described(columns):

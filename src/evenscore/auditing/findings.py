@@ -83,6 +83,12 @@ def _at_the_cuts(result: AuditResult, higher: Higher) -> Iterable[Finding]:
             even[title] = gaps
         else:
             unclear[title] = gaps
+    if (
+        len(unclear) + len(even) == len(by_rate)
+        and block.certificate
+        and block.certificate.certified
+    ):
+        unclear, even = {}, by_rate  # one statement about all of them, named beforehand
     if unclear:
         yield _unclear_at_the_cuts(result, unclear)
     if even:
@@ -120,7 +126,21 @@ def _unclear_at_the_cuts(result: AuditResult, unclear: Mapping[str, list[Estimat
         f"differ by more than {tolerance}: the largest difference seen is {_points(worst.value)} "
         f"({worst.words}), and up to {_number(most)} may be true."
     )
-    return Finding("unclear", text)
+    return Finding("unclear", text + _how_many(result))
+
+
+def _how_many(result: AuditResult) -> str:
+    """How many people it would take to be sure, if it is for the lack of them that nobody is."""
+    certificate, words = result.certificate, result.settings.words
+    if certificate is None or certificate.lacking != "data" or not certificate.needed:
+        return ""
+    cell, now = certificate.smallest
+    for on in CLASSES:
+        cell = cell.replace(f"{on} of ", f"{words.of(on)} of ", 1) if cell.startswith(on) else cell
+    return (
+        f" For a score without any difference to be shown to have none beyond the tolerance, it "
+        f"would take about {certificate.needed:,} {cell}; there are {now:,}."
+    )
 
 
 def _even_at_the_cuts(

@@ -48,7 +48,8 @@ class AuditResult(Showable):
     Every AUC and gap is an `Estimate` with its interval. `gaps` is one list, whatever the family:
     each has its `verdict`, corrected for all `n_gaps` that were looked at, and `families` says what
     each kind of gap compares. The other parts are `blocks`, of which `cuts` (those in use),
-    `cut_gaps`, `cut_curves` and `thresholds` (gaps, curves and rates of the groups there), `auc`,
+    `certificate`, `cut_gaps`, `cut_curves` and `thresholds` (what is certified of all gaps there,
+    the gaps, curves of the rates of the groups, and these rates at some of the cuts), `auc`,
     `auc_matrix`, `roc_curves`, `explorer` (rates at cuts all over the scores), `fair_cuts`,
     `calibration`, `distributions`, `permutation_tests` and, where ROC gaps were asked for,
     `roc_gaps` (curves with bands) and `roc_certificates` are read directly. Of `groups`, only the
@@ -109,6 +110,8 @@ class AuditResult(Showable):
     """On which rates the ROC gaps are within the tolerance, by class and method."""
     cuts = _part(CutsInUse, lambda block: block.cuts)
     """The cuts in use."""
+    certificate = _part(CutsInUse, lambda block: block.certificate)
+    """That the rates differ by at most the tolerance at the cuts in use, or why that is not so."""
     cut_curves = _part(CutsInUse, lambda block: block.curves)
     """The rates of the groups over the cuts in use."""
     thresholds = _part(CutsInUse, lambda block: block.chosen)

@@ -9,11 +9,12 @@ from evenscore.auditing.blocks.base import AuditInput, Block, BlockTable, regist
 from evenscore.gaps import Cuts
 from evenscore.gaps.cuts import percent
 from evenscore.inference import estimate
+from evenscore.inference.cut_certificates import CutCertificate, certify_rates
 from evenscore.inference.cut_curves import CutCurves, cut_curves
 from evenscore.inference.cut_gaps import RateErrors
 from evenscore.inference.cuts import CutTable
 from evenscore.inference.estimate import Estimate
-from evenscore.scores.arrays import Ints
+from evenscore.scores.arrays import Floats, Ints
 from evenscore.scores.rates import CATALOGUE
 from evenscore.scores.selection import Ladder
 
@@ -33,7 +34,9 @@ class CutsInUse(Block):
     asked for, they are `gaps`, decided by themselves, for context. `chosen` are the rates at the
     cuts themselves, of a range at its ends and some in between; `curves` the rates all over it.
     `headline` is the ratio of the selection rates of main groups at the first of them, in words,
-    and `reason` says why there is no cut in the range. Files before version 3.0 have no curves.
+    `reason` says why there is no cut in the range, and `certificate` whether all rates differ by at
+    most the tolerance, at all these cuts and for all pairs that are compared, as one statement;
+    there is none with fewer than two groups. Files before version 3.0 have no curves.
     """
 
     cuts: Cuts
@@ -46,6 +49,7 @@ class CutsInUse(Block):
     reason: str = ""
     compared: tuple[str, ...] = ()
     outcomes_known: bool = True
+    certificate: CutCertificate | None = None
     omitted: tuple[str, ...] = ()
 
     name: ClassVar[str] = "cuts_in_use"
@@ -88,6 +92,7 @@ class CutsInUse(Block):
             reason,
             groups.named(groups.compared),
             audit.outcomes_known,
+            _certificate(audit),
             omitted,
         )
 
@@ -116,9 +121,32 @@ class CutsInUse(Block):
         return BlockTable("At the cuts in use", columns, tuple(rows), note)
 
 
-def chosen_cuts(
-    audit: AuditInput,
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], tuple[str, ...]]:
+def _certificate(audit: AuditInput) -> CutCertificate | None:
+    """That of all pairs compared: if they are in several tables, that of the worst of these.
+
+    It is right to certify them one by one: if some gap is too large, its own table is certified by
+    mistake as seldom as is said.
+    """
+    cuts, settings = audit.cuts, audit.settings
+    made = []
+    for table, pairs, _ in audit.compared if audit.groups.n_pairs else ():
+        ladder = audit.ladder if table is audit.scores else cuts.ladder(table)
+        made.append(
+            certify_rates(
+                ladder,
+                audit.rates,
+                cuts.steps(ladder),
+                tolerance=settings.tolerance,
+                confidence_level=settings.confidence_level,
+                pairs=pairs,
+                share_range=cuts.between,
+                random_state=settings.random_state,
+            )
+        )
+    return max(made, key=lambda one: (not one.certified, one.reach), default=None)
+
+
+def chosen_cuts(audit: AuditInput) -> tuple[Floats, tuple[str, ...]]:
     """Thresholds to show, with where they come from: single cuts, or some of a range.
 
     Where no cut lies in the range, the nearest ones.
@@ -126,21 +154,25 @@ def chosen_cuts(
     cuts, ladder = audit.cuts, audit.ladder
     if cuts.thresholds:
         return np.array(cuts.thresholds), ("asked for",) * len(cuts.thresholds)
-    [(first, last), *_] = cuts.steps(ladder) if cuts.is_range else [(0, ladder.n_steps)]
-    shares = cuts.at or tuple(np.linspace(*(cuts.between or (0.0, 1.0)), CHOSEN).round(15).tolist())
-    labels: dict[int, str] = {}
     whom = "everyone" if cuts.of == "everyone" else f"all {cuts.of}"
-    for share in shares:
-        step = ladder.last_up_to(share)
-        if first <= last:
-            step = min(max(step, first), last)
-        labels.setdefault(step, f"selects at most {percent(share)} of {whom}")
-    if first > last:  # no cut in the range
-        near = [ladder.last_up_to(shares[0]), ladder.first_from(shares[-1])]
-        labels = {k: "the nearest cut" for k in near if 0 < k < ladder.n_steps} or {0: "no cut"}
-    thresholds = [ladder.threshold(step, inclusive=cuts.inclusive) for step in labels]
+    shares = cuts.at
+    labels = [f"selects at most {percent(share)} of {whom}" for share in shares]
+    steps = [ladder.last_up_to(share) for share in shares]
+    if cuts.between is not None:
+        [(first, last)] = cuts.steps(ladder)
+        by_step: dict[int, str] = {}
+        for share in np.linspace(*cuts.between, CHOSEN).round(15).tolist() if first <= last else ():
+            step = min(max(ladder.last_up_to(share), first), last)
+            by_step.setdefault(step, f"selects at most {percent(share)} of {whom}")
+        if first > last:
+            low, high = cuts.between
+            near = ladder.last_up_to(low), ladder.first_from(high)
+            by_step = {step: "the nearest cut" for step in near if 0 < step < ladder.n_steps}
+        by_step = by_step or {0: "no cut"}
+        steps, labels = list(by_step), list(by_step.values())
+    thresholds = [ladder.threshold(step, inclusive=cuts.inclusive) for step in steps]
     lowest, highest = float(audit.scores.score[0]), float(audit.scores.score[-1])
-    return np.clip(np.array(thresholds), lowest, highest), tuple(labels.values())
+    return np.clip(np.array(thresholds), lowest, highest), tuple(labels)
 
 
 def _grid(cuts: Cuts, ladder: Ladder, n_steps: int) -> Ints:
@@ -154,9 +186,9 @@ def _grid(cuts: Cuts, ladder: Ladder, n_steps: int) -> Ints:
         low, high = low * _AROUND[0], min(high * _AROUND[1], 0.5 + 0.5 * high)
         first, last = 1, ladder.n_steps - 1
     steps = np.searchsorted(ladder.share, np.linspace(low, high, n_steps) + 1e-12, side="right") - 1
-    return np.unique(
-        np.clip(np.append(steps, [p[0] for p in places if not cuts.is_range]), first, last)
-    ).astype(np.intp)
+    if not cuts.is_range:
+        steps = np.append(steps, [place[0] for place in places])
+    return np.unique(np.clip(steps, first, last)).astype(np.intp)
 
 
 def _share(value: float, low: float, high: float) -> str:
