@@ -8,7 +8,14 @@ from evenscore.auditing.audit import audit, audit_scores
 from evenscore.auditing.groups import ALL_OTHERS
 from evenscore.auditing.result import AuditResult
 from evenscore.auditing.showable import RENDERERS
-from evenscore.gaps import AucConstraint, Cuts, GapFamily, RateConstraint, RocConstraint
+from evenscore.gaps import (
+    AucConstraint,
+    CurveConstraint,
+    Cuts,
+    GapFamily,
+    RateConstraint,
+    RocConstraint,
+)
 from evenscore.gaps.catalogue import constraint_names
 from evenscore.gaps.words import Words
 from evenscore.inference.estimate import Estimate
@@ -35,6 +42,7 @@ __all__ = [
     "AucConstraint",
     "AuditResult",
     "BoostedScorer",
+    "CurveConstraint",
     "Cuts",
     "Estimate",
     "FairScorer",
