@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenscore.inference.cut_gaps import DRAWS, GRID, band_quantile, share_error
+from evenscore.inference.cut_gaps import DRAWS, GRID, band_quantile
 from evenscore.inference.intervals import recovered
 from evenscore.inference.pointwise import PointwiseIntervals
 from evenscore.scores.arrays import Floats
@@ -189,7 +189,8 @@ class _Process:
         """The standard error of the curve, two more observations on either side of a share."""
         total = np.zeros_like(self.rates)
         for share, size, factor in self._sides:
-            total += np.square(factor * share_error(share, size))
+            smoothed = (share * size + 2.0) / (size + 4.0)
+            total += np.square(factor) * smoothed * (1.0 - smoothed) / size
         return np.sqrt(total)
 
     @cached_property

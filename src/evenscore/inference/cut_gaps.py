@@ -91,7 +91,7 @@ class RateErrors:
             error = self._standardised(rate, selected, above, rest)
         else:
             size = self._size(rate, selected.step, *rate.sides(above, rest))
-            error = share_error(value, size)
+            error = _share_error(value, size)
         return RatesAtSteps(value, error, enough(rate, selected.count, self._totals[2]))
 
     def _size(self, rate: Rate, step: Ints, inside: Floats, outside: Floats) -> Floats:
@@ -158,7 +158,7 @@ class RateErrors:
             size = size / np.stack([np.interp(here, at, own) for own in effect.T], axis=1)[:, None]
         smoothed = _smoothed(shares, size)
         _, slopes = rate.of_shares(smoothed, totals)
-        return np.asarray(np.sqrt(np.sum(np.square(slopes * share_error(shares, size)), axis=1)))
+        return np.asarray(np.sqrt(np.sum(np.square(slopes * _share_error(shares, size)), axis=1)))
 
 
 def _smoothed(share: Floats, size: Floats) -> Floats:
@@ -166,7 +166,7 @@ def _smoothed(share: Floats, size: Floats) -> Floats:
     return np.asarray((share * size + _ADDED) / (size + 2.0 * _ADDED))
 
 
-def share_error(share: Floats, size: Floats) -> Floats:
+def _share_error(share: Floats, size: Floats) -> Floats:
     """√(F̃(1 − F̃)/n); NaN where there is nobody."""
     smoothed = _smoothed(share, size)
     with np.errstate(divide="ignore", invalid="ignore"):
