@@ -19,10 +19,10 @@ from evenscore.gaps import (
 from evenscore.gaps.catalogue import constraint_names
 from evenscore.gaps.words import Words
 from evenscore.inference.estimate import Estimate
+from evenscore.metrics import fair_thresholds, rates_at
 from evenscore.scores import GroupedScores
 from evenscore.scores.curve import RocCurve
 from evenscore.scores.rates import rate_names
-from evenscore.scores.thresholds import fair_thresholds, rates_at
 
 if TYPE_CHECKING:
     from evenscore import datasets, inference, paper

@@ -41,6 +41,7 @@ from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import Estimate, Sampling
 from evenscore.inference.paired import PairedScores, paired_auc
 from evenscore.scores import GroupedScores, OneOrBoth, aucs, class_names
+from evenscore.scores import thresholds as cutting
 from evenscore.scores.arrays import Floats
 from evenscore.scores.aucs import AucMatrix
 from evenscore.scores.curve import RocCurve
@@ -53,6 +54,7 @@ from evenscore.scores.precision_recall import (
 )
 from evenscore.scores.reading import read_rows
 from evenscore.scores.sources import check_lengths, to_numbers
+from evenscore.scores.thresholds import FairThresholds, GroupRates
 
 __all__ = [
     "abroca",
@@ -64,11 +66,13 @@ __all__ = [
     "average_precision_estimates",
     "average_precision_gap",
     "elementary_gaps",
+    "fair_thresholds",
     "fairness_scorer",
     "gap_estimates",
     "paired_differences",
     "precision_recall_curve",
     "rate_gap",
+    "rates_at",
     "roc_curve",
     "roc_gap",
 ]
@@ -169,6 +173,69 @@ def auc_matrix(scores: GroupedScores) -> AucMatrix:
     0.875
     """
     return aucs.auc_matrix(scores)
+
+
+def rates_at(
+    y_true: Any,
+    y_score: Any,
+    thresholds: Any,
+    *,
+    sensitive_features: Any,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    group_order: Groups = None,
+) -> GroupRates:
+    """The rates of each group when the score is cut at the given threshold(s): selected is above.
+
+    Every rate of `evenscore.rate_names()` is an attribute, an array (thresholds, groups).
+
+    >>> rates = rates_at([0, 1, 0, 1], [1, 2, 2, 3], 1.5, sensitive_features=list("aabb"))
+    >>> rates.fpr, rates.selection
+    (array([[0., 1.]]), array([[0.5, 1. ]]))
+    """
+    scores = GroupedScores.from_arrays(
+        y_true,
+        y_score,
+        sensitive_features=sensitive_features,
+        pos_label=pos_label,
+        sample_weight=sample_weight,
+        group_order=group_order,
+    )
+    return cutting.rates_at(scores, thresholds)
+
+
+def fair_thresholds(
+    y_true: Any,
+    y_score: Any,
+    rate: str,
+    groups: Groups = None,
+    *,
+    sensitive_features: Any,
+    tolerance: float = 0.0,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    group_order: Groups = None,
+) -> FairThresholds:
+    """All thresholds at which the score, cut there, is fair as a classifier (Proposition 2).
+
+    `rate` is a name of `evenscore.rate_names()`; `groups` are the groups compared, all by default.
+    Fair means that their rates differ by at most `tolerance`. Cuts that select everybody or nobody
+    are left out. Between two groups, the places where the gap jumps over zero are listed too.
+
+    >>> y, score, groups = [0, 0, 0, 0, 1, 1], [1, 4, 2, 3, 5, 6], list("aabbab")
+    >>> fair = fair_thresholds(y, score, "fpr", sensitive_features=groups)
+    >>> list(zip(fair.low.tolist(), fair.high.tolist()))
+    [(2.0, 3.0), (4.0, 6.0)]
+    """
+    scores = GroupedScores.from_arrays(
+        y_true,
+        y_score,
+        sensitive_features=sensitive_features,
+        pos_label=pos_label,
+        sample_weight=sample_weight,
+        group_order=group_order,
+    )
+    return cutting.fair_thresholds(scores, rate, groups, tolerance=tolerance)
 
 
 @_of_columns

@@ -12,13 +12,13 @@ from evenscore.inference.cuts import CutTable, cut_table
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats
 from evenscore.scores.distribution import Distribution
-from evenscore.scores.thresholds import RateName, fair_thresholds
+from evenscore.scores.thresholds import fair_thresholds
 
-_NAMES: dict[RateName, str] = {
+_NAMES = {
     "fpr": "false positive rates",
     "fnr": "false negative rates",
-    "selection_rate": "selection rates",
-    "error_rate": "error rates",
+    "selection": "selection rates",
+    "error": "error rates",
 }
 _KEPT_CUTS = 20  # ranges of fair cuts, the longest
 _LONG = 0.002  # of everyone; a range that selects less is counted, not listed
@@ -79,7 +79,7 @@ def asked_cuts(audit: AuditInput) -> tuple[Floats, tuple[str, ...]]:
 def _fair_cuts(
     scores: GroupedScores,
     groups: tuple[str, ...],
-    rate: RateName,
+    rate: str,
     tolerance: float,
     everyone: Distribution,
     exact: bool,
