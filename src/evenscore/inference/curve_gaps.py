@@ -63,7 +63,10 @@ class PointCurveGap(CurveGap):
 
 @dataclass(frozen=True, eq=False)
 class RangeCurveGap(CurveGap):
-    """The largest gap over a range of rates.
+    """The largest gap over a range of rates: the interval is of its size.
+
+    It has the sign of the gap seen; where there are gaps of both signs, as of curves that cross,
+    the largest may be another one than the largest seen.
 
     `sizes` and `errors` are |D| and its standard error at some rates of the range and where the gap
     is largest; `maxima` the largest |D* − D|/σ of each bridge, increasing.
