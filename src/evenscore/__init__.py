@@ -26,7 +26,7 @@ from evenscore.scores.rates import rate_names
 
 if TYPE_CHECKING:
     from evenscore import datasets, inference, paper
-    from evenscore.choosing import TradeoffPath, tradeoff_path
+    from evenscore.choosing import ClaimPrices, TradeoffPath, claim_prices, tradeoff_path
     from evenscore.learning.base import FairScorer
     from evenscore.learning.boosted import BoostedScorer
     from evenscore.learning.linear import LinearScorer
@@ -42,6 +42,7 @@ __all__ = [
     "AucConstraint",
     "AuditResult",
     "BoostedScorer",
+    "ClaimPrices",
     "CurveConstraint",
     "Cuts",
     "Estimate",
@@ -59,6 +60,7 @@ __all__ = [
     "Words",
     "audit",
     "audit_scores",
+    "claim_prices",
     "constraint_names",
     "datasets",
     "fair_thresholds",
@@ -96,8 +98,10 @@ _NAMES = {
     "NeuralScorer": "learning.neural",
     "Repair": "repairing",
     "RepairedScorer": "repairing.scorer",
+    "ClaimPrices": "choosing",
     "TradeoffPath": "choosing",
     "repair": "repairing",
+    "claim_prices": "choosing",
     "tradeoff_path": "choosing",
 }
 

@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenscore.inference.cut_gaps import DRAWS, GRID, band_quantile
+from evenscore.inference.bridges import DRAWS, GRID, band_quantile
 from evenscore.inference.intervals import recovered
 from evenscore.inference.pointwise import PointwiseIntervals
 from evenscore.scores.arrays import Floats
