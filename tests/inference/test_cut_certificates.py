@@ -382,7 +382,7 @@ def test_intervals_hold_the_truth(simulations):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("setting", ["end, small cells", "one cut"])
+@pytest.mark.parametrize("setting", ["range, 15 levels", "one cut"])
 def test_false_certificates_are_rare(simulations, setting):
     found = simulations.certificates(setting, 200)
     assert max(found[method] for method in METHODS) < 0.05 + 3.0 * 0.0155
