@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from evenscore import Cuts, GroupedScores
 from evenscore.inference import CutCertificate, certify_rates
 from evenscore.inference.beta_band import share_bounds
-from evenscore.inference.cut_certificates import widened_range
-from evenscore.inference.cut_gaps import RateErrors
+from evenscore.inference.cut_gaps import RateErrors, widened_range
 from evenscore.inference.exact_rates import ExactRates
 from evenscore.scores.rates import CATALOGUE, RATES
 from evenscore.scores.selection import Ladder
@@ -106,6 +105,24 @@ def test_a_range_is_widened_by_standard_errors_of_the_share(of, side):
         first, last = widened_range(ladder, share, share)
         spans.append(ladder.share[last] - ladder.share[first])
     assert np.mean(spans[50:]) / (2.0 * 2.576) == pytest.approx(np.std(shares), rel=0.15)
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["high", "low"]), st.sampled_from([4, None]))
+def test_a_widened_range_holds_the_range(seed, side, levels):
+    cuts = Cuts(between=(0.2, 0.5), selected=side)
+    ladder = cuts.ladder(make(*draw(seed, n=60, levels=levels, weights="real")))
+    [(first, last)] = cuts.steps(ladder)
+    if first <= last:
+        outer, end = widened_range(ladder, 0.2, 0.5)
+        assert 1 <= outer <= first <= last <= end <= ladder.n_steps - 1
+
+
+def test_widening_by_hand():
+    scores = make([0, 1] * 5_000, range(10_000), list("ab") * 5_000)
+    ladder = Cuts(between=(0.2, 0.5)).ladder(scores)
+    first, last = widened_range(ladder, 0.2, 0.5)
+    assert first == np.floor(2_000 - 2.576 * 40.0)  # √(0.2 · 0.8 · 10⁴) = 40
+    assert last == np.floor(5_000 + 2.576 * 50.0)
 
 
 def test_a_band_certifies_a_stretch_of_the_range():

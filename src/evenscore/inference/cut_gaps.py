@@ -312,6 +312,30 @@ def _errors_by_share(
 # ---------------------------------------------------------------------- a range of cuts
 
 
+def widened_range(ladder: Ladder, low: float, high: float) -> tuple[int, int]:
+    """The steps between two shares of the pool, widened by 2.576 standard errors at both ends."""
+    scores, classes = ladder.scores, list(pool_classes(ladder.of))
+    total = scores.cell_weights[classes].sum()
+    squares = scores.cell_squares[classes].sum()
+    sizes, effective = scores.independent_sizes[classes], scores.effective_sizes[classes]
+    clusters = 1.0
+    if scores.is_clustered:
+        known = sizes > 0.0
+        clusters = float(
+            np.sum(scores.cell_squares[classes][known] * effective[known] / sizes[known]) / squares
+        )
+    ends = []
+    for share, sign in ((low, -1.0), (high, 1.0)):
+        step = ladder.selected(np.array([ladder.last_up_to(share)]))
+        above = float(step.square[0, classes].sum())
+        # Weights may go with scores: the variance is that of this share, not Kish's.
+        variance = (1.0 - share) ** 2 * above + share**2 * (squares - above)
+        variance = max(variance, share * (1.0 - share) * squares) if not above else variance
+        moved = share + sign * WIDENED * np.sqrt(clusters * variance) / total
+        ends.append(ladder.last_up_to(min(max(moved, 0.0), 1.0)))
+    return max(ends[0], 1), max(min(ends[1], ladder.n_steps - 1), 1)
+
+
 @dataclass(frozen=True, eq=False)
 class RangeGap:
     """The largest gap of two groups over a range of cuts.
