@@ -51,8 +51,8 @@ class _NormalGaps:
     z: float
 
     def gap(self, pair: Pair) -> tuple[Floats, Floats, Bools]:
-        size, _, known = self.rates.gap(pair)
-        return size, self.rates.margin(pair, self.z), known
+        size, error, known = self.rates.gap(pair)
+        return size, self.z * error, known
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 Three ways to be sure, of all cuts, rates and pairs of groups at once:
 
 *Intersection-union*, for cuts named before the data were seen: |D̂| + zσ ≤ ε at every one of them, z
-the one-sided quantile; where few people are counted Newcombe's margin may be larger, and is taken.
+the one-sided quantile, σ that of Newcombe's interval where that is larger (few people counted).
 If some gap is larger than ε, then at that very cut this has the probability of one normal tail,
 whatever else is looked at: nothing is to be corrected for. A range of shares is widened by 2.576
 standard errors at both ends, since the scores that it means are not known exactly.
@@ -44,11 +44,11 @@ class CutCertificate:
 
     If `certified`, then with the stated confidence they do at *all* cuts that select between `low`
     and `high` of the pool (NaN if there are none), for all rates and all pairs of groups asked for
-    at once. `reach` is the smallest tolerance that would have been certified, `smallest` the
-    smallest cell and the number of its people, and `needed` how many it would have to have, all
-    others growing in proportion, for a score without gaps to be certified nine times out of ten.
-    `lacking` is "data" if there are fewer than that and no gap is beyond the tolerance for certain,
-    "evenness" if the gaps are too large.
+    at once. `reach` is the smallest tolerance that would have been certified: at all these cuts or,
+    by a band, at one of them at least. `smallest` is the smallest cell and the number of its
+    people, and `needed` how many it would have to have, all others growing in proportion, for a
+    score without gaps to be certified nine times out of ten. `lacking` is "data" if there are fewer
+    than that and no gap is beyond the tolerance for certain, "evenness" if the gaps are too large.
     """
 
     method: CutMethod
@@ -215,7 +215,9 @@ class _Made:
                 low, high = (float(ladder.share[place.first + k]) for k in (first, last))
         smallest = self._smallest()
         times = chances.times_needed(bounds, self.tolerance)
-        needed = int(np.ceil(times * max(smallest[1], 1)))
+        # Of an empty cell nothing is known: shares of one half, and two errors at the most.
+        at_worst = 0.5 * ((z + 2.0) / self.tolerance) ** 2
+        needed = int(np.ceil(times * smallest[1] if smallest[1] else at_worst))
         lacking: Lacking = ""
         if not certified:
             few = not np.isfinite(largest.bound.max()) or smallest[1] < needed
@@ -347,7 +349,8 @@ class _Made:
         else:
             text = (
                 f"at the cut that selects {share} the {rate.title} differs by {largest.size[k]:.3f}"
-                f" between {names[i]} and {names[j]}, and perhaps by {largest.bound[k]:.3f}"
+                f" between {names[i]} and {names[j]}, and perhaps by "
+                f"{min(float(largest.bound[k]), 1.0):.3f}"
             )
         if lacking == "data":
             more = (
