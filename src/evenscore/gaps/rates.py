@@ -22,6 +22,7 @@ from evenscore.gaps.family import (
     EstimateSettings,
     GapFamily,
     Pairs,
+    RatesAtCuts,
     check_tolerance,
     labels_of_pairs,
 )
@@ -103,6 +104,16 @@ class RateConstraint(GapFamily):
     def name(self) -> str:  # type: ignore[override]
         """For instance 'fpr and fnr at cuts that select 10% to 40% of everyone'."""
         return f"{' and '.join(self.rates)} {self.cuts.text()}"
+
+    @property
+    def rates_at_cuts(self) -> RatesAtCuts:
+        """These rates, at these cuts."""
+        return RatesAtCuts(self.entries, self.cuts)
+
+    @property
+    def needs_outcomes(self) -> bool:
+        """Who is selected can be counted without them, of everyone."""
+        return self.rates != ("selection",) or self.cuts.of != "everyone"
 
     @property
     def entries(self) -> tuple[Rate, ...]:
