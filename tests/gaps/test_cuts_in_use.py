@@ -81,23 +81,6 @@ def test_a_coarse_score_without_a_cut_in_the_range_says_so():
     assert "all scores are equal" in cuts.why_none(constant)
 
 
-@given(seed=st.integers(0, 10**6), widened=st.floats(0.0, 4.0))
-def test_a_widened_range_holds_the_range(seed, widened):
-    cuts = Cuts(between=(0.2, 0.5))
-    ladder = cuts.ladder(make(*draw(seed, n=60)))
-    [(first, last)], [(outer, end)] = cuts.steps(ladder), cuts.steps(ladder, widened)
-    if first <= last:
-        assert 1 <= outer <= first <= last <= end <= ladder.n_steps - 1
-
-
-def test_widening_is_by_standard_errors_of_a_share():
-    scores = make([0, 1] * 5_000, range(10_000), list("ab") * 5_000)
-    cuts = Cuts(between=(0.2, 0.5))
-    [(first, last)] = cuts.steps(cuts.ladder(scores), 2.0)
-    assert first == np.floor(2_000 - 2.0 * 40.0)  # √(0.2 · 0.8 · 10⁴) = 40
-    assert last == np.floor(5_000 + 2.0 * 50.0)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

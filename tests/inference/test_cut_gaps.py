@@ -106,19 +106,22 @@ def test_weights_that_are_all_alike_do_not_matter(seed):
         np.testing.assert_allclose(found[0].value, found[1].value, atol=1e-12)
 
 
-def test_a_margin_is_the_larger_of_two():
+def test_the_error_of_a_gap_is_the_larger_of_two():
     ladder = ladder_of(*draw(5, n=300))
     at = RateErrors(ladder).at(CATALOGUE["fpr"], ladder.selected(np.arange(1, ladder.n_steps)))
-    z = 1.645
-    margin = at.margin((0, 1), z)
-    low, high = wilson(at.value, at.size, z)
+    _, error, known = at.gap((0, 1))
+    low, high = wilson(at.value, at.size, 2.0)
     gap = at.value[:, 0] - at.value[:, 1]
     most = gap + np.hypot(high[:, 0] - at.value[:, 0], at.value[:, 1] - low[:, 1])
     least = gap - np.hypot(at.value[:, 0] - low[:, 0], high[:, 1] - at.value[:, 1])
     newcombe = np.maximum(np.abs(most), np.abs(least)) - np.abs(gap)
-    plain = z * np.hypot(*at.error.T)
-    np.testing.assert_allclose(margin, np.maximum(newcombe, plain), atol=1e-12)
-    np.testing.assert_allclose(margin, at.margin((1, 0), z), atol=1e-12)
+    plain = np.hypot(*at.error.T)
+    np.testing.assert_allclose(error, np.maximum(newcombe / 2.0, plain), atol=1e-12)
+    assert (error > plain).any()
+    assert (error == plain).any()
+    assert known.all()
+    for one, two in zip(at.gap((0, 1)), at.gap((1, 0)), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-12)
 
 
 # ---------------------------------------------------------------------- one cut
@@ -181,7 +184,7 @@ def test_the_upper_end_is_a_maximum_over_all_cuts_of_the_widened_range(n_groups,
             for step in range(widened[0], widened[1] + 1):
                 at = errors.at(rate, ladder.selected(np.array([step])))
                 size = abs(at.value[0, i] - at.value[0, j])
-                best = max(best, size + 1.3 * np.hypot(at.error[0, i], at.error[0, j]))
+                best = max(best, size + 1.3 * at.gap((i, j))[1][0])
                 if inside[0] <= step <= inside[1]:
                     largest = max(largest, size)
             assert abs(gap.value) == pytest.approx(largest)

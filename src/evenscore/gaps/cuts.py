@@ -166,24 +166,13 @@ class Cuts:
         """The cuts of a sample, from the strictest."""
         return Ladder.make(scores, self.of, self.selected)
 
-    def steps(self, ladder: Ladder, widened: float = 0.0) -> list[tuple[int, int]]:
-        """The first and the last step of the range, or of each point; (1, 0) where there is none.
-
-        A range of shares is `widened` by so many standard errors of a share at both ends.
-        """
+    def steps(self, ladder: Ladder) -> list[tuple[int, int]]:
+        """The first and the last step of the range, or of each point; (1, 0) if there is none."""
         if self.between is not None:
             low, high = self.between
             inside = ladder.first_from(low), ladder.last_up_to(high)
             if inside[0] > inside[1] or inside[1] < 1 or inside[0] >= ladder.n_steps:
                 return [(1, 0)]
-            if widened:
-                size = ladder.pool_size
-                low, high = (
-                    float(
-                        np.clip(share + sign * widened * np.sqrt(share * (1 - share) / size), 0, 1)
-                    )
-                    for share, sign in ((low, -1.0), (high, 1.0))
-                )
             first, last = ladder.last_up_to(low), ladder.last_up_to(high)
             return [(max(first, 1), min(last, ladder.n_steps - 1))]
         if self.at:

@@ -31,13 +31,13 @@ from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.inference.cut_gaps import (
     LEAST_AMONG,
     LEAST_OF_CLASS,
-    WIDENED,
     PointGap,
     RangeGap,
     RateErrors,
     enough,
     point_gaps,
     range_gaps,
+    widened_range,
 )
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import Estimate, GapKey, check_level
@@ -172,8 +172,8 @@ class RateConstraint(GapFamily):
             gaps: list[PointGap | RangeGap] = []
             if not pairs or not scores.cell_weights[list(pool_classes(self.cuts.of))].sum():
                 gaps = [_nothing() for _ in self.keys(scores.groups, settings.pairs)]
-            elif self.cuts.is_range:
-                [inside], [widened] = places, self.cuts.steps(ladder, WIDENED)
+            elif self.cuts.between is not None:
+                [inside] = places
                 if inside[0] > inside[1]:
                     gaps = [_nothing() for _ in self.keys(scores.groups, settings.pairs)]
                 else:
@@ -181,7 +181,7 @@ class RateConstraint(GapFamily):
                         errors,
                         self.entries,
                         inside,
-                        widened,
+                        widened_range(ladder, *self.cuts.between),
                         pairs,
                         random_state=settings.random_state,
                     )

@@ -3,7 +3,7 @@
 Three ways to be sure, of all cuts, rates and pairs of groups at once:
 
 *Intersection-union*, for cuts named before the data were seen: |D̂| + zσ ≤ ε at every one of them, z
-the one-sided quantile; where few people are counted Newcombe's margin may be larger, and is taken.
+the one-sided quantile, σ that of Newcombe's interval where that is larger (few people counted).
 If some gap is larger than ε, then at that very cut this has the probability of one normal tail,
 whatever else is looked at: nothing is to be corrected for. A range of shares is widened by 2.576
 standard errors at both ends, since the scores that it means are not known exactly.
@@ -14,40 +14,26 @@ all cuts of the range, rates and pairs, by Gaussian bridges. Then the longest st
 
 *Finite sample*, for any law and any number of people: shares lie within a band at all cuts at once
 (`exact_rates`), and no approximation is involved. Equal weights and independent people only.
-
-How many people it takes: with c times as many all errors are √c times smaller, so that a score
-without gaps is certified if c ≥ (|W| + margin)²/ε² at every cut, W its noise. The c that is enough
-for nine of ten bridges W is what is `needed`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
-from evenscore.inference.bridges import DRAWS, Bridges, band_quantile, grid_steps
-from evenscore.inference.cut_gaps import (
-    LEAST_AMONG,
-    LEAST_OF_CLASS,
-    WIDENED,
-    RateErrors,
-    RatesAtSteps,
-    enough,
-)
+from evenscore.inference.bridges import Bridges, band_quantile, grid_steps
+from evenscore.inference.cut_bounds import Bounds, Chances, ExactBounds, NormalBounds, Pair
+from evenscore.inference.cut_gaps import LEAST_AMONG, RateErrors, widened_range
 from evenscore.inference.estimate import check_between, check_level, percent
 from evenscore.inference.exact_rates import ExactRates
 from evenscore.inference.intervals import normal_quantile
 from evenscore.scores.arrays import Bools, Floats, Ints
 from evenscore.scores.rates import Rate
-from evenscore.scores.selection import Ladder, Selected, pool_classes
+from evenscore.scores.selection import Ladder
 
 CutMethod = Literal["intersection_union", "band", "finite_sample"]
 Lacking = Literal["", "data", "evenness"]
-Pair = tuple[int, int]
-
-POWER = 0.9
-"""With which chance a score without gaps would be certified by as many people as are `needed`."""
 
 _ROUNDING = 1e-12
 
@@ -58,11 +44,11 @@ class CutCertificate:
 
     If `certified`, then with the stated confidence they do at *all* cuts that select between `low`
     and `high` of the pool (NaN if there are none), for all rates and all pairs of groups asked for
-    at once. `reach` is the smallest tolerance that would have been certified, `smallest` the
-    smallest cell and the number of its people, and `needed` how many it would have to have, all
-    others growing in proportion, for a score without gaps to be certified nine times out of ten.
-    `lacking` is "data" if there are fewer than that and no gap is beyond the tolerance for certain,
-    "evenness" if the gaps are too large.
+    at once. `reach` is the smallest tolerance that would have been certified: at all these cuts or,
+    by a band, at one of them at least. `smallest` is the smallest cell and the number of its
+    people, and `needed` how many it would have to have, all others growing in proportion, for a
+    score without gaps to be certified nine times out of ten. `lacking` is "data" if there are fewer
+    than that and no gap is beyond the tolerance for certain, "evenness" if the gaps are too large.
     """
 
     method: CutMethod
@@ -158,68 +144,7 @@ def certify_rates(
     return made.certificate(inside, share_range, random_state)
 
 
-# ---------------------------------------------------------------------- bounds of gaps
-
-
-class _GapsAtSteps(Protocol):
-    """The size of a gap, by how much more it may be, and where that can be told."""
-
-    def gap(self, pair: Pair) -> tuple[Floats, Floats, Bools]: ...
-
-
-class _Bounds(Protocol):
-    """Gaps of a rate at some steps."""
-
-    def at(self, rate: Rate, selected: Selected) -> _GapsAtSteps: ...
-
-
-@dataclass(frozen=True, eq=False)
-class _NormalGaps:
-    rates: RatesAtSteps
-    z: float
-
-    def gap(self, pair: Pair) -> tuple[Floats, Floats, Bools]:
-        size, _, known = self.rates.gap(pair)
-        return size, self.rates.margin(pair, self.z), known
-
-
-@dataclass(frozen=True, eq=False)
-class _NormalBounds:
-    """Margins of so many standard errors."""
-
-    errors: RateErrors
-    z: float
-
-    def at(self, rate: Rate, selected: Selected) -> _NormalGaps:
-        return _NormalGaps(self.errors.at(rate, selected), self.z)
-
-
-@dataclass(frozen=True, eq=False)
-class _ExactGaps:
-    value: Floats
-    low: Floats
-    high: Floats
-    assessable: Bools
-
-    def gap(self, pair: Pair) -> tuple[Floats, Floats, Bools]:
-        i, j = pair
-        size = np.abs(self.value[:, i] - self.value[:, j])
-        most = np.maximum(self.high[:, i] - self.low[:, j], self.high[:, j] - self.low[:, i])
-        known = self.assessable[:, i] & self.assessable[:, j] & ~np.isnan(size + most)
-        return size, most - size, known
-
-
-@dataclass(frozen=True, eq=False)
-class _ExactBounds:
-    """Margins that hold for any law."""
-
-    rates: ExactRates
-
-    def at(self, rate: Rate, selected: Selected) -> _ExactGaps:
-        scores = self.rates.ladder.scores
-        value = rate.values(selected.weight, scores.cell_weights)
-        low, high = self.rates.at(rate, selected)
-        return _ExactGaps(value, low, high, enough(rate, selected.count, scores.cell_counts))
+# ---------------------------------------------------------------------- in the making
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,11 +192,11 @@ class _Made:
             places = [widened_range(ladder, *named)]
         steps = np.unique(np.concatenate([grid_steps(ladder, *place) for place in places]))
         bridges = Bridges(ladder, steps, random_state)
-        chance = _Chance(self, errors, bridges, continuous=self.method == "band")
-        q = band_quantile(chance.maxima, normal_quantile(0.5 + self.level / 2.0))
-        bounds: _Bounds = _NormalBounds(errors, q if self.method == "band" else z)
+        chances = Chances(errors, self.rates, self.pairs, bridges, continuous=self.method == "band")
+        q = band_quantile(chances.maxima, normal_quantile(0.5 + self.level / 2.0))
+        bounds: Bounds = NormalBounds(errors, q if self.method == "band" else z)
         if exact is not None:
-            bounds = _ExactBounds(exact)
+            bounds = ExactBounds(exact)
         worst = [self._worst(bounds, *place) for place in places]
         largest = max(worst, key=lambda place: float(place.bound.max()))
         reach = float(largest.bound.max())
@@ -288,12 +213,15 @@ class _Made:
             certified = first <= last
             if certified:
                 low, high = (float(ladder.share[place.first + k]) for k in (first, last))
-        needed = chance.needed(bounds)
         smallest = self._smallest()
+        times = chances.times_needed(bounds, self.tolerance)
+        # Of an empty cell nothing is known: shares of one half, and two errors at the most.
+        at_worst = 0.5 * ((z + 2.0) / self.tolerance) ** 2
+        needed = int(np.ceil(times * smallest[1] if smallest[1] else at_worst))
         lacking: Lacking = ""
         if not certified:
             few = not np.isfinite(largest.bound.max()) or smallest[1] < needed
-            lacking = "data" if few and not chance.beyond(q) else "evenness"
+            lacking = "data" if few and not chances.beyond(self.tolerance, q) else "evenness"
         text = self._where(inside, named if self.method != "band" else None, low, high)
         words = self._words(certified, lacking, text, largest, reach, needed, smallest)
         warnings: tuple[str, ...] = ()
@@ -334,7 +262,7 @@ class _Made:
             f"Not certified: {where}.",
         )
 
-    def _worst(self, bounds: _Bounds, first: int, last: int) -> _Worst:
+    def _worst(self, bounds: Bounds, first: int, last: int) -> _Worst:
         """Of all rates and pairs: infinite where some gap cannot be told."""
         n = last - first + 1
         bound, size, which = np.full(n, -1.0), np.zeros(n), np.zeros(n, dtype=np.intp)
@@ -421,7 +349,8 @@ class _Made:
         else:
             text = (
                 f"at the cut that selects {share} the {rate.title} differs by {largest.size[k]:.3f}"
-                f" between {names[i]} and {names[j]}, and perhaps by {largest.bound[k]:.3f}"
+                f" between {names[i]} and {names[j]}, and perhaps by "
+                f"{min(float(largest.bound[k]), 1.0):.3f}"
             )
         if lacking == "data":
             more = (
@@ -430,88 +359,6 @@ class _Made:
             )
             return f"Not certified: {text}.{more}"
         return f"Not certified: {text}, more than {self.tolerance:g}."
-
-
-def widened_range(ladder: Ladder, low: float, high: float) -> tuple[int, int]:
-    """The steps between two shares of the pool, widened by 2.576 standard errors at both ends."""
-    scores, classes = ladder.scores, list(pool_classes(ladder.of))
-    total = scores.cell_weights[classes].sum()
-    squares = scores.cell_squares[classes].sum()
-    sizes, effective = scores.independent_sizes[classes], scores.effective_sizes[classes]
-    clusters = 1.0
-    if scores.is_clustered:
-        known = sizes > 0.0
-        clusters = float(
-            np.sum(scores.cell_squares[classes][known] * effective[known] / sizes[known]) / squares
-        )
-    ends = []
-    for share, sign in ((low, -1.0), (high, 1.0)):
-        step = ladder.selected(np.array([ladder.last_up_to(share)]))
-        above = float(step.square[0, classes].sum())
-        # Weights may go with scores: the variance is that of this share, not Kish's.
-        variance = (1.0 - share) ** 2 * above + share**2 * (squares - above)
-        variance = max(variance, share * (1.0 - share) * squares) if not above else variance
-        moved = share + sign * WIDENED * np.sqrt(clusters * variance) / total
-        ends.append(ladder.last_up_to(min(max(moved, 0.0), 1.0)))
-    return max(ends[0], 1), max(min(ends[1], ladder.n_steps - 1), 1)
-
-
-class _Chance:
-    """What bridges tell: how far gaps stray, and how many people a certificate takes."""
-
-    def __init__(
-        self, made: _Made, errors: RateErrors, bridges: Bridges, *, continuous: bool
-    ) -> None:
-        self._made = made
-        self._bridges = bridges
-        self._errors = errors
-        self.maxima = np.zeros(DRAWS)
-        for rate in made.rates:
-            at = self._errors.at(rate, bridges.selected)
-            for pair in made.pairs:
-                known = at.gap(pair)[2]
-                size = bridges.of(rate, pair).studentised()
-                size[~known] = 0.0
-                largest = bridges.largest_between(size) if continuous else size.max(axis=0)
-                np.maximum(self.maxima, largest, out=self.maxima)
-
-    def beyond(self, q: float) -> bool:
-        """Whether some gap is beyond the tolerance for certain."""
-        for rate in self._made.rates:
-            at = self._errors.at(rate, self._bridges.selected)
-            for pair in self._made.pairs:
-                size, error, known = at.gap(pair)
-                if np.any(size[known] - q * error[known] > self._made.tolerance):
-                    return True
-        return False
-
-    def needed(self, bounds: _Bounds) -> int:
-        """How many people the smallest cell would have to have."""
-        made, selected = self._made, self._bridges.selected
-        largest, least = np.zeros(DRAWS), 0.0
-        for rate in made.rates:
-            at = bounds.at(rate, selected)
-            for pair in made.pairs:
-                _, margin, known = at.gap(pair)
-                if known.any():
-                    more = margin[known, None].astype(np.float32)
-                    noise = np.abs(self._bridges.of(rate, pair).noise[known]) + more
-                    np.maximum(largest, noise.max(axis=0), out=largest)
-                if not known.all():
-                    least = max(least, _times_more(rate, selected, made.ladder, pair))
-        times = float(np.quantile(largest, POWER)) ** 2 / made.tolerance**2
-        return int(np.ceil(max(times, least) * max(made._smallest()[1], 1)))
-
-
-def _times_more(rate: Rate, selected: Selected, ladder: Ladder, pair: Pair) -> float:
-    """How many times the people it would take to have enough of them beyond every cut."""
-    if not rate.scarce:
-        return 0.0
-    count = selected.count[:, :, list(pair)]
-    if not rate.among[1][1]:
-        count = ladder.scores.cell_counts[:, list(pair)] - count
-    by_class = LEAST_OF_CLASS / np.maximum(count.min(axis=1), 1.0)
-    return float(np.maximum(LEAST_AMONG / np.maximum(count.sum(axis=1), 1.0), by_class).max())
 
 
 def _longest(fair: Bools, share: Floats) -> tuple[int, int]:

@@ -42,6 +42,7 @@ WIDENED = 2.576
 false without it in the worst case, 3.8 % with it."""
 
 _Z = 2.5  # effective sizes are those for intervals about so wide
+_WIDE = 2.0  # standard errors at which Newcombe's margin is taken
 _ADDED = 2.0  # observations on either side of a share
 _CLUSTER_GRID = (
     40  # cuts at which clusters are summed up; between them their effect is interpolated
@@ -70,29 +71,24 @@ class RatesAtSteps:
     assessable: Bools
 
     def gap(self, pair: tuple[int, int]) -> tuple[Floats, Floats, Bools]:
-        """The size of the gap of two groups, its standard error, and where they can be told."""
-        i, j = pair
-        size = np.abs(self.value[:, i] - self.value[:, j])
-        known = self.assessable[:, i] & self.assessable[:, j] & ~np.isnan(size)
-        return size, np.hypot(self.error[:, i], self.error[:, j]), known
+        """The size of the gap of two groups, its standard error, and where they can be told.
 
-    def margin(self, pair: tuple[int, int], z: float) -> Floats:
-        """By how much more the gap may be than its size: zσ, or Newcombe's if that is more.
-
-        At a single cut zσ alone certified a gap at the tolerance in 6.5 % of samples instead of 5 %
-        where 5 % of the smaller group were counted, fifteen people, and 1 % of the other; Newcombe
-        alone in 7 % where a fiftieth of the smaller group were. The larger of the two did in 5.1 %
-        at most.
+        The error σ, or what makes 2σ Newcombe's margin if that is more. With σ alone a gap at the
+        tolerance was certified at a single cut in 6.5 % of samples instead of 5 % where 5 % of the
+        smaller group were counted, fifteen people, and 1 % of the other; with Newcombe's alone in
+        7 % where a fiftieth of the smaller group, of fifty, were. With the larger in 5.1 % at most.
         """
         pick = list(pair)
-        value = self.value[:, pick]
+        value, sizes = self.value[:, pick], self.size[:, pick]
+        gap = value[:, 0] - value[:, 1]
+        known = self.assessable[:, pick].all(axis=1) & ~np.isnan(gap)
         with np.errstate(divide="ignore", invalid="ignore"):
-            low, high = wilson(value, self.size[:, pick], z)
+            low, high = wilson(value, sizes, _WIDE)
         below, above = np.square(value - low), np.square(high - value)
         one, two = np.sqrt(above[:, 0] + below[:, 1]), np.sqrt(below[:, 0] + above[:, 1])
-        gap = value[:, 0] - value[:, 1]
         newcombe = np.maximum(gap + one, two - gap) - np.abs(gap)
-        return np.asarray(np.fmax(z * self.gap(pair)[1], newcombe))
+        error = np.hypot(self.error[:, pair[0]], self.error[:, pair[1]])
+        return np.abs(gap), np.asarray(np.fmax(error, newcombe / _WIDE)), known
 
 
 class RateErrors:
@@ -256,11 +252,12 @@ def point_gaps(
     gaps = []
     for i, j in pairs:
         row = []
+        _, errors_of_pair, known = found.gap((i, j))
         for step in steps:
             k = place[step]
             one, two = found.value[k, [i, j]].tolist()
-            error = float(np.hypot(*found.error[k, [i, j]]))
-            if not found.assessable[k, [i, j]].all():
+            error = float(errors_of_pair[k])
+            if not known[k]:
                 one = two = error = np.nan
             elif by_share:
                 plain, moving = _errors_by_share(ladder, rate, step, (i, j), slopes[step])
@@ -310,6 +307,30 @@ def _errors_by_share(
 
 
 # ---------------------------------------------------------------------- a range of cuts
+
+
+def widened_range(ladder: Ladder, low: float, high: float) -> tuple[int, int]:
+    """The steps between two shares of the pool, widened by 2.576 standard errors at both ends."""
+    scores, classes = ladder.scores, list(pool_classes(ladder.of))
+    total = scores.cell_weights[classes].sum()
+    squares = scores.cell_squares[classes].sum()
+    sizes, effective = scores.independent_sizes[classes], scores.effective_sizes[classes]
+    clusters = 1.0
+    if scores.is_clustered:
+        known = sizes > 0.0
+        clusters = float(
+            np.sum(scores.cell_squares[classes][known] * effective[known] / sizes[known]) / squares
+        )
+    ends = []
+    for share, sign in ((low, -1.0), (high, 1.0)):
+        step = ladder.selected(np.array([ladder.last_up_to(share)]))
+        above = float(step.square[0, classes].sum())
+        # Weights may go with scores: the variance is that of this share, not Kish's.
+        variance = (1.0 - share) ** 2 * above + share**2 * (squares - above)
+        variance = max(variance, share * (1.0 - share) * squares) if not above else variance
+        moved = share + sign * WIDENED * np.sqrt(clusters * variance) / total
+        ends.append(ladder.last_up_to(min(max(moved, 0.0), 1.0)))
+    return max(ends[0], 1), max(min(ends[1], ladder.n_steps - 1), 1)
 
 
 @dataclass(frozen=True, eq=False)
