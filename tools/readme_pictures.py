@@ -31,7 +31,7 @@ def before_and_after() -> None:
             data.y[data.test],
             scorer.decision_function(data.X[data.test]),
             sensitive_features=data.groups[data.test],
-            rates=RATES,
+            constraints=constraint,
         )
         RocGapDisplay.from_audit(result).plot(ax)
         ax.set_title(f"{told}: AUC {result.auc.value:.3f}")

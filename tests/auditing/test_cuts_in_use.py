@@ -322,6 +322,88 @@ def test_the_block_comes_first_and_has_one_plain_table():
     assert table.rows[0][5] == cell
 
 
+# ---------------------------------------------------------------------- the certificate
+
+
+def even_people(n, seed=0, groups=2):
+    rng = np.random.default_rng(seed)
+    y, group = rng.integers(0, 2, n), rng.integers(0, groups, n)
+    return y, rng.normal(size=n) + y, group
+
+
+def test_a_certificate_is_one_statement_about_all_rates_and_pairs():
+    y, score, group = even_people(24_000)
+    cuts = es.Cuts(between=(0.1, 0.4))
+    result = es.audit(y, score, sensitive_features=group, cuts=cuts)
+    certificate = result.certificate
+    assert certificate.certified
+    assert (certificate.low, certificate.high) == (0.1, 0.4)
+    assert max(abs(gap.value) for gap in result.cut_gaps) < certificate.reach <= 0.05
+    assert result.findings[0].kind == "even"
+    assert result.findings[0].text.startswith("At all cuts that select 10% to 40% of everyone the")
+    # Nothing smaller than its reach would have been certified, and anything above is.
+    for tolerance, certified in ((0.999 * certificate.reach, False), (certificate.reach, True)):
+        again = es.audit(y, score, sensitive_features=group, cuts=cuts, tolerance=tolerance)
+        assert again.certificate.certified == certified
+    read = es.AuditResult.from_dict(json.loads(result.to_json()))
+    assert read.certificate == certificate
+
+
+def test_a_certificate_speaks_even_where_single_gaps_are_not_decided():
+    """It is one statement named beforehand; verdicts are corrected for all gaps looked at."""
+    y, score, group = even_people(9_000, seed=1)
+    result = es.audit(y, score, sensitive_features=group, cuts=es.Cuts(between=(0.1, 0.4)))
+    certified = replace(result.certificate, certified=True, lacking="")
+    block = replace(result.block(CutsInUse), certificate=certified)
+    unclear = tuple(replace(gap, verdict="unclear") for gap in result.gaps)
+    blocks = {**result.blocks, CutsInUse.name: block}
+    first = findings_of(replace(result, gaps=unclear, blocks=blocks), {})[0]
+    assert first.kind == "even"
+    beyond = (replace(unclear[0], verdict="beyond"), *unclear[1:])
+    told = findings_of(replace(result, gaps=beyond, blocks=blocks), {})
+    assert [finding.kind for finding in told[:2]] == ["gap", "unclear"]
+
+
+def test_too_few_people_are_told_how_many_it_takes():
+    y, score, group = even_people(600)
+    names = np.array(["men", "women"])[group]
+    result = es.audit(y, score, sensitive_features=names, words=LOAN)
+    certificate = result.certificate
+    assert certificate.lacking == "data"
+    cell, now = certificate.smallest
+    assert now == int(result.sample.cell_counts.min())
+    assert certificate.needed > now
+    first = result.findings[0]
+    assert first.kind == "unclear"
+    people = cell.replace("negatives", LOAN.negatives).replace("positives", LOAN.positives)
+    assert first.text.endswith(
+        f"it would take about {certificate.needed:,} {people}; there are {now:,}."
+    )
+
+
+def test_certificates_of_one_group_of_all_others_and_of_an_empty_cell():
+    y, score, group = even_people(9_000, groups=3)
+    alone = es.audit(y, score, sensitive_features=np.zeros(len(y)))
+    assert alone.certificate is None
+    others = es.audit(y, score, sensitive_features=group, reference_group=es.ALL_OTHERS)
+    worst = max(
+        es.audit(
+            y,
+            score,
+            sensitive_features=np.where(group == k, str(k), es.ALL_OTHERS),
+            group_order=[es.ALL_OTHERS, str(k)],
+        ).certificate.reach
+        for k in range(3)
+    )
+    assert others.certificate.reach == worst
+    one = es.audit(y, score, sensitive_features=group, reference_group=0)
+    assert one.certificate.reach <= es.audit(y, score, sensitive_features=group).certificate.reach
+    y, score, group = even_people(60)
+    empty = es.audit(np.where(group == 1, 0, y), score, sensitive_features=group)
+    assert not empty.certificate.certified
+    assert not re.search(r"\b(nan|inf)\b", str(empty))
+
+
 # ---------------------------------------------------------------------- what must not matter
 
 

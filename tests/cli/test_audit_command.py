@@ -64,19 +64,98 @@ def test_weights_and_several_groups(tmp_path):
     columns["w"][5] = 0.0
     path = write(tmp_path / "scores.csv", columns)
     options = ("--weight", "w", "--group", "job", "--title", "t", "--tolerance", "0.1")
-    run("audit", path, *ASKED, *options, "--rates", "0.3", "--json", tmp_path / "a.json")
+    asked = ("--roc-rates", "0.3", "--on", "negatives", "--constraint", "bnsp")
+    run("audit", path, *ASKED, *options, *asked, "--json", tmp_path / "a.json")
     expected = in_memory(
-        columns, "t", ("sex", "job"), sample_weight=columns["w"], tolerance=0.1, rates=(0.3,)
+        columns,
+        "t",
+        ("sex", "job"),
+        sample_weight=columns["w"],
+        tolerance=0.1,
+        constraints=["bnsp", es.RocConstraint(on="negatives", rates=(0.3,))],
     )
     assert numbers(tmp_path / "a.json") == json.loads(expected.to_json())
 
 
-def test_thresholds_are_those_asked_for(table, tmp_path):
-    run(
-        "audit", table, *ASKED, "--threshold", "0.5", "--threshold", "-1", "--json",
-        tmp_path / "a.json",
-    )  # fmt: skip
-    assert numbers(tmp_path / "a.json")["blocks"]["cuts"]["thresholds"]["thresholds"] == [0.5, -1.0]
+LOW = es.Cuts(thresholds=(0.5, -1.0), selected="low", inclusive=True)
+CUTS = {
+    "a range": (("--cuts", "everyone=0.1:0.4"), dict(cuts=es.Cuts(between=(0.1, 0.4)))),
+    "thresholds": (
+        ("--cuts", "thresholds=0.5,-1", "--select", "low", "--inclusive"),
+        dict(cuts=LOW),
+    ),
+    "a rate of one's own": (
+        ("--cuts", "negatives=0.2", "--equal", "fnr"),
+        dict(
+            cuts=es.Cuts(at=(0.2,), of="negatives"),
+            constraints=[
+                es.RateConstraint("fnr", cuts=es.Cuts(at=(0.2,), of="negatives")),
+                *es.constraint_names(),
+            ],
+        ),
+    ),
+    "a notion alone": (("--constraint", "bnsp"), dict(constraints="bnsp")),
+    "a notion at cuts": (
+        ("--constraint", "bnsp", "--cuts", "everyone=0.1:0.4"),
+        dict(constraints="bnsp", cuts=es.Cuts(between=(0.1, 0.4))),
+    ),
+    "all three": (
+        ("--constraint", "bnsp", "--equal", "fpr,precision", "--roc-rates", "0.25"),
+        dict(
+            constraints=[
+                es.RateConstraint("fpr", "precision"), "bnsp", es.RocConstraint(rates=(0.25,)),
+            ]
+        ),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_cuts_and_what_should_be_equal_there(table, tmp_path, name):
+    options, asked = CUTS[name]
+    out = ("--title", "t", "--json", tmp_path / "a.json")
+    told = run("audit", table, *ASKED, *options, *out)
+    assert told.exit_code == 0, told.output
+    assert numbers(tmp_path / "a.json") == json.loads(in_memory(people(), "t", **asked).to_json())
+
+
+def test_the_terminal_leads_with_the_cuts(tmp_path):
+    table = write(tmp_path / "scores.csv", people(3000, shift=1.5))
+    told = run("audit", table, *ASKED, "--cuts", "everyone=0.1:0.4").stdout
+    order = ["Among negatives", "Rates at the cuts in use", "At the cuts in use", "Who is in the",
+             "AUC gaps: even is zero"]  # fmt: skip
+    places = [told.index(text) for text in order]
+    assert places == sorted(places)
+    assert "ROC gaps at a cut" not in told
+
+
+def test_without_a_label_selection_is_audited_alone(table, tmp_path):
+    asked = ("--score", "score", "--group", "sex", "--cuts", "everyone=0.1:0.4")
+    out = ("--title", "t", "--json", tmp_path / "a.json", "--html", tmp_path / "a.html")
+    told = run("audit", table, *asked, *out)
+    assert told.exit_code == 0, told.output
+    assert "nothing can be said about errors" in " ".join(told.stdout.split())
+    columns = people()
+    expected = es.audit(
+        None,
+        columns["score"],
+        sensitive_features={"sex": columns["sex"]},
+        cuts=es.Cuts(between=(0.1, 0.4)),
+        title="t",
+    )
+    assert numbers(tmp_path / "a.json") == json.loads(expected.to_json())
+    uneven = write(tmp_path / "uneven.csv", people(3000, shift=1.5))
+    assert run("audit", uneven, *asked, "--equal", "selection", "--fail-on-gap").exit_code == 1
+    assert "there is no --label" in refused("audit", table, *asked, "--pos-label", "yes")
+    assert "fnr at cuts that select 10% to 40% of everyone needs outcomes" in refused(
+        "audit", table, *asked, "--equal", "fnr"
+    )
+    assert "bnsp needs outcomes" in refused("audit", table, *asked, "--constraint", "bnsp")
+
+
+def test_cuts_that_cannot_be_read(table):
+    assert "Cuts are written as everyone=0.1:0.4" in refused("audit", table, *ASKED, "--cuts", "x")
+    assert "There is no rate 'tpr'" in refused("audit", table, *ASKED, "--equal", "tpr")
 
 
 def test_selected_is_good_or_bad(table, tmp_path):
@@ -434,11 +513,12 @@ def test_paths_that_are_no_files(tmp_path, table):
 @pytest.mark.parametrize(
     ("option", "value", "told"),
     [
-        ("--rates", "a,b", "--rates must be numbers such as 0.125,0.25, not 'a,b'."),
-        ("--rates", "2", "rate"),
+        ("--roc-rates", "a,b", "--roc-rates must be numbers such as 0.125,0.25, not 'a,b'."),
+        ("--roc-rates", "2", "rates must lie strictly between 0 and 1"),
+        ("--cuts", "everyone=0:0.4", "between must be two shares"),
         ("--tolerance", "0.7", "tolerance must lie strictly between 0 and 0.5, not 0.7."),
         ("--confidence-level", "2", "confidence_level"),
-        ("--threshold", "nan", "thresholds must be one or several finite numbers"),
+        ("--cuts", "thresholds=nan", "thresholds must be one or several finite numbers"),
         ("--seed", "-1", "random_state must be a whole number"),
     ],
 )

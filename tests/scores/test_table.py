@@ -309,3 +309,23 @@ def test_dates_are_shown_as_text():
     codes, labels = encode(days, "column")
     assert labels == ["2019-01-01T00:00:00.000000000", "2020-01-02T00:00:00.000000000"]
     assert codes.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("weights", [None, "real"])
+def test_the_mirror_image_is_the_table_of_negated_scores(weights, clustered):
+    y, score, group, weight = draw(3, n=200, n_groups=3, levels=4, weights=weights)
+    columns = dict(
+        sensitive_features=group,
+        sample_weight=weight,
+        cluster=np.arange(len(y)) % 40 if clustered else None,
+    )
+    mirrored = GroupedScores.from_arrays(y, score, **columns).mirrored
+    direct = GroupedScores.from_arrays(y, -score, **columns)
+    np.testing.assert_array_equal(mirrored.score, direct.score)
+    np.testing.assert_array_equal(mirrored.cell, direct.cell)
+    for name in ("weight", "count", "weight_squared"):
+        np.testing.assert_allclose(getattr(mirrored, name), getattr(direct, name))
+    np.testing.assert_allclose(mirrored.independent_sizes, direct.independent_sizes)
+    twice = mirrored.mirrored
+    np.testing.assert_array_equal(twice.score, np.sort(-direct.score))

@@ -12,7 +12,7 @@ from rich.console import Console
 
 import evenscore as es
 from evenscore.auditing import Finding
-from evenscore.auditing.blocks import Cuts
+from evenscore.auditing.blocks import CutsInUse
 from evenscore.showing.terminal import tell, verdict_text
 
 
@@ -52,13 +52,13 @@ def test_the_undefined_is_a_dash_with_its_reason(one_class):
     [row] = cells(told, "intra_group, a and c")
     assert row == ["intra_group, a and c", "–", "no interval", "no interval", "undefined"]
     assert "intra_group is undefined: there are no positives of c" in told
-    [people, *cuts] = cells(told, "c  ")
+    [*cuts, people] = cells(told, "c  ")
     assert people == ["c", "20", "0", "0.0%", "20.0%", "–", "no interval"]
     assert "c: a cell is empty" in told
     for row in cuts:
         assert row[3:] == ["–", "–"]  # no positives to miss, nobody selected to be right about
     assert len(cuts) == len(one_class.thresholds.thresholds)
-    assert told.count("–: nobody is there of whom it could be a share") == len(cuts)
+    assert told.count("–: nobody is there of whom it could be a share") == 1
 
 
 def test_the_notebook_says_the_same(one_class):
@@ -79,11 +79,11 @@ def test_what_is_defined_has_no_dash(result):
 def test_the_note_on_the_impact_ratio_is_shown_whole(result):
     note = "one is selected 0.50 times as often as the other (95% interval 0.41 to 0.60) " + "x" * 9
     ratio = result.thresholds.impact_ratio
-    cuts = replace(result.thresholds, impact_ratio=replace(ratio, notes=(note,) * 2))
+    cuts = replace(result.thresholds, impact_ratio=replace(ratio, notes=(note,) * 5))
     for width in (60, 200):
-        blocks = {**result.blocks, Cuts.name: replace(result.block(Cuts), thresholds=cuts)}
+        blocks = {**result.blocks, CutsInUse.name: replace(result.block(CutsInUse), chosen=cuts)}
         told = " ".join(shown(replace(result, blocks=blocks), width).split())
-        assert told.count(note) == 2
+        assert told.count(note) == 5
 
 
 def test_a_comparison_without_an_interval(result):

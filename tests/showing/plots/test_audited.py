@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from closing import closed_figures  # noqa: F401
-from conftest import draw
+from conftest import draw, every_family
 
 from evenscore.auditing.audit import audit
 from evenscore.showing.plots import (
@@ -19,7 +19,7 @@ from evenscore.showing.plots import (
 def result(request):
     y, score, group, _ = draw(6, n=400, n_groups=request.param)
     names = np.array(["$x$", "_hidden", "c", "d"])
-    return audit(y, score, sensitive_features=names[group])
+    return audit(y, score, sensitive_features=names[group], constraints=every_family())
 
 
 def test_gaps(result):
@@ -36,7 +36,7 @@ def test_gaps(result):
         assert np.array_equal(point.low, curve.pointwise_low)
         assert np.array_equal(joint.high, curve.simultaneous_high)
         assert np.array_equal(series.asked, curve.marks)
-        assert curve.marks[:, 0].tolist() == list(result.settings.rates)
+        assert curve.marks[:, 0].tolist() == [0.125, 0.25]
     assert display.tolerance == result.settings.tolerance
 
 
@@ -79,9 +79,18 @@ def test_pairs_of_an_audit(result):
         RocGapDisplay.from_audit(result, pairs=[("x", "y")])
 
 
+def test_an_audit_that_was_not_asked_for_roc_gaps():
+    y, score, group, _ = draw(6, n=400)
+    result = audit(y, score, sensitive_features=group)
+    for display in (RocGapDisplay, InterGroupRocDisplay):
+        with pytest.raises(ValueError, match="This audit was not asked for ROC gaps"):
+            display.from_audit(result)
+
+
 def test_an_empty_cell():
     y, group = [0, 1, 0, 1, 0, 0] * 20, list("aabbcc") * 20
-    result = audit(y, np.random.default_rng(0).normal(size=120), sensitive_features=group)
+    score = np.random.default_rng(0).normal(size=120)
+    result = audit(y, score, sensitive_features=group, constraints=every_family())
     display = RocGapDisplay.from_audit(result).plot()
     assert any("no positives of c" in curve.reason for curve in display.curves)
     display = InterGroupRocDisplay.from_audit(result).plot()
@@ -95,8 +104,8 @@ def test_columns_and_their_audit_give_the_same_numbers(levels, weights):
     """Ties are split in both, for any coarseness of the score."""
     y, score, group, weight = draw(4, n=300, levels=levels, weights=weights)
     columns = dict(sensitive_features=group, sample_weight=weight)
-    result = audit(y, score, **columns)
-    asked = dict(rates=result.settings.rates)
+    result = audit(y, score, **columns, constraints=every_family())
+    asked = dict(rates=(0.125, 0.25))
     gaps = [
         RocGapDisplay.from_audit(result),
         RocGapDisplay.from_predictions(y, score, **columns, **asked, bands=("pointwise",)),

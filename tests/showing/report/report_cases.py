@@ -5,7 +5,7 @@ from functools import cache
 from html.parser import HTMLParser
 
 import numpy as np
-from conftest import draw
+from conftest import draw, every_family
 
 from evenscore.auditing.audit import audit
 
@@ -26,6 +26,7 @@ def case(n_groups=2, n=400, weights=None, title="Score <i>one</i>", levels=None)
         sample_weight=weight,
         title=title,
         group_order=names[:n_groups].tolist(),
+        constraints=every_family(),
     )
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from conftest import every_family
 from report_cases import HOSTILE, SCRIPT, case, read
 
 from evenscore import audit
@@ -167,7 +168,12 @@ def test_gaps_are_the_result_s_numbers(shown):
         assert cells[4] == "{:+.3f} to {:+.3f}".format(*gap.ends("within"))
         assert cells[5] == f"{detectable[title]:.3f}"
     for name in dict.fromkeys(gap.name for gap in result.gaps):
-        assert result.worst(name).title in rows
+        gaps = [
+            gap
+            for gap in result.gaps
+            if gap.name == name and result.is_headline(gap) and not np.isnan(gap.value)
+        ]
+        assert not gaps or max(gaps, key=lambda gap: abs(gap.value)).title in rows
 
 
 def test_people_are_the_result_s_numbers(shown):
@@ -245,7 +251,8 @@ def test_many_groups_are_readable_and_small():
     rng = np.random.default_rng(3)
     n = 1600
     y, group = np.arange(n) % 2, np.arange(n) // 2 % 40
-    result = audit(y, rng.normal(size=n) + y + 0.01 * group, sensitive_features=group)
+    score = rng.normal(size=n) + y + 0.01 * group
+    result = audit(y, score, sensitive_features=group, constraints=every_family())
     html = report.render(result)
     assert len(html.encode()) < 500_000
     page = read(html)

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from conftest import every_family
 from report_cases import case
 
 from evenscore import audit
@@ -43,7 +44,7 @@ def without_some():
     y, group = np.arange(900) % 2, np.arange(900) // 2 % 9
     y[group == 3] = 0
     score = np.random.default_rng(0).normal(size=900) + 2 * y
-    return audit(y, score, sensitive_features=group)
+    return audit(y, score, sensitive_features=group, constraints=every_family())
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ class Certificates(Block):
         if not asked:
             return cls(())
         level = 1.0 - (1.0 - settings.confidence_level) / len(asked)
-        tolerance = settings.tolerance
+        tolerance, large = settings.tolerance, False
         for on in asked:
             sizes = scores.effective_sizes[CLASSES.index(on)]
             reason = ""
@@ -55,6 +55,7 @@ class Certificates(Block):
             small = scores.n_groups <= BOOTSTRAPPED and (
                 apart.min() < LARGE_CELL and sizes.min() < MANY_ROWS
             )
+            large |= not small
             for method in METHODS if small else METHODS[:1]:
                 certificate = certify(
                     table,
@@ -77,6 +78,13 @@ class Certificates(Block):
                 *omitted,
                 "Certificates are made by the DKW inequality alone: with more than "
                 f"{BOOTSTRAPPED} groups the tighter ones of the bootstrap are left out.",
+            )
+        elif large:
+            omitted = (
+                *omitted,
+                "Certificates of ROC gaps are made by the DKW inequality alone: with cells worth "
+                f"{LARGE_CELL:,} observations or more the tighter ones of the bootstrap are left "
+                "out.",
             )
         return cls(tuple(certificates), omitted)
 

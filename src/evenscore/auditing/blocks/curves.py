@@ -70,6 +70,12 @@ class Curves(Block):
                 _gap_curve(table, rough, on, pair, rates, asked, audit.settings)
                 for table, rough, pair, _ in (pairs[k] for k in kept)
             ]
+        if any(curve.simultaneous_method == "dkw" for curve in gaps):
+            omitted = (
+                *omitted,
+                f"Bands around curves of ROC gaps of cells worth {LARGE_CELL:,} observations or "
+                "more are those of the DKW inequality: the bootstrap is left out.",
+            )
         points = max(40, min(200, 400 // scores.n_groups))
         pooled = RocCurve(coarse.pooled("negatives"), coarse.pooled("positives"))
         cells = scores.cell_distributions

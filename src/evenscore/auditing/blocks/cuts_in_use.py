@@ -118,6 +118,8 @@ class CutsInUse(Block):
                 )
         columns = ("cut", "of everyone", "group", *rates)
         note = f"In percent, with {level} intervals. {chosen.meaning}"
+        if any(_NONE in row for row in rows):
+            note += f" {_NONE}: nobody is there of whom it could be a share."
         return BlockTable("At the cuts in use", columns, tuple(rows), note)
 
 

@@ -255,6 +255,14 @@ def _audited(result: AuditResult, on: OneOrBoth, pairs: Pairs) -> list[GapCurve]
     them, all that were kept.
     """
     kept = [curve for curve in result.roc_gaps if curve.on in class_names(on)]
+    if not kept and result.n_pairs:
+        raise ValueError(
+            "This audit was not asked for ROC gaps of that class: give it constraints=RocConstraint"
+            "(…), beside whatever else should be equal."
+            if result.roc_gaps
+            else "This audit was not asked for ROC gaps: give it constraints=RocConstraint(…), "
+            "beside whatever else should be equal."
+        )
     if pairs is None:
         chosen = [curve for curve in kept if curve.first == result.groups[0]] or kept
     else:
