@@ -174,7 +174,7 @@ def test_intervals_are_those_of_an_audit():
 def test_history_keeps_copies():
     history = History()
     gaps, multipliers = np.array([0.1]), np.array([1.0])
-    history.add(0.5, Strict(0.8, gaps), multipliers)
+    history.add(0.5, Strict(0.8, gaps, gaps), multipliers)
     gaps[0] = multipliers[0] = 9.0
     assert len(history) == 1
     assert history.gaps[0].tolist() == [0.1]

@@ -142,7 +142,7 @@ class Gradient:
 
     def __post_init__(self) -> None:
         train = self.train
-        self.state = self.rule.init(self.aim)
+        self.state = self.rule.init(self.aim, *self.objective.terms.sharing)
         self.start = round(START * self.rounds)
         self.weight = train.share * len(train)
         prevalence = float(train.share[train.positive].sum())
@@ -170,8 +170,9 @@ class Gradient:
         evaluation = self.objective.evaluate(score, partial(self.rule.respond, self.state))
         if closely:
             strict = self.objective.strict(score)
-            self.state = self.rule.update(self.state, strict.gaps, evaluation.gaps)
-            self.look = Look(evaluation.value, strict, self.state.multipliers)
+            self.state = self.rule.update(self.state, strict.terms, evaluation.gaps)
+            moved = self.objective.terms.of_gaps(self.state.multipliers)
+            self.look = Look(evaluation.value, strict, moved)
         return evaluation
 
 
@@ -207,8 +208,7 @@ class TreeChoice(Choice):
     def of(cls, task: Task, objective: Objective, rounds: int, held_out: HeldOut | None) -> Self:
         """For a number of rounds: without rows held out, multipliers have to have settled."""
         share = START if held_out is not None else START + (1.0 - START) * SETTLED
-        tolerance = task.tolerances(objective)[objective.terms.asked]
-        return cls(tolerance, task.strength, share * rounds, held_out)
+        return cls(task.tolerances(objective), task.strength, share * rounds, held_out)
 
     def consider(self, booster: Booster, n_trees: int, look: Look) -> str:
         """Compare the first trees of a booster with the best so far; says how things stand."""

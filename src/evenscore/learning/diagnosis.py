@@ -245,7 +245,7 @@ def _reached_alone(
     family = owners[number].narrowed(gap.key)
     optimism = np.broadcast_to(task.optimism, len(gaps))[alike]
     alone = replace(task, constraints=(family,), tolerance=tolerance, optimism=optimism)
-    if len(optimism) != len(train.objective(alone.constraints).terms):
+    if len(optimism) != len(train.objective(alone.constraints).terms.tolerance):
         return None
     other = learn_on(scorer, train, alone)
     strict = alone.objective(train).strict(other.raw_score(train.X))

@@ -203,13 +203,15 @@ class LinearScorer(FairScorer):
     ) -> _Solution:
         """The method of multipliers: minimise, look at the strict gaps, move the multipliers."""
         objective = problem.objective
-        aim, tolerance = task.aims(objective, self.margin), task.tolerances(objective)
+        terms, tolerance = objective.terms, task.tolerances(objective)
+        aim = task.aims(objective, self.margin)
+        aimed = tolerance if task.strength is not None else np.maximum(tolerance - self.margin, 0.0)
         rule = AugmentedLagrangian(strength=task.bound)
-        state = rule.init(aim) if state is None else replace(state, tolerance=aim)
-        asked = objective.terms.asked
+        state = rule.init(aim, *terms.sharing) if state is None else replace(state, tolerance=aim)
         # Half of the margin, or a quarter of a guard's standard error, is as good as closed.
-        spare, noise = 0.5 * (tolerance - aim), 0.25 * objective.standard_errors()
-        slack = np.maximum(1e-3, np.where(asked, spare, noise))
+        spare = np.maximum(1e-3, 0.5 * (tolerance - aimed))
+        noise = np.maximum(1e-3, 0.25 * objective.standard_errors())
+        slack = np.where(terms.asked, np.append(spare, 0.0)[terms.owner], noise)
         weights, best, history = start, None, History()
         rounds = max_iter if len(aim) else 1
         settled, still, least = not len(aim), 0, min(3, len(aim))
@@ -220,19 +222,19 @@ class LinearScorer(FairScorer):
                 score = standardise(problem.X @ weights, problem.share).score
                 strict = objective.strict(score)
                 evaluation = objective.evaluate(score, partial(rule.respond, state))
-                state = rule.update(state, strict.gaps, evaluation.gaps)
-                beyond = np.abs(excess(strict.gaps, aim))
-                history.add(evaluation.value, strict, state.multipliers, asked)
-                worst = float(np.max(beyond[asked], initial=0.0))
+                state = rule.update(state, strict.terms, evaluation.gaps)
+                beyond = np.abs(excess(strict.gaps, aimed))
+                history.add(evaluation.value, strict, terms.of_gaps(state.multipliers))
+                worst = float(np.max(beyond, initial=0.0))
                 advance(f"AUC {strict.auc:.4f}, worst gap beyond its aim {worst:.4f}")
                 # Strict gaps jump: the last solution need not be the best one.
                 if task.strength is None:
-                    over = np.max((beyond - slack)[asked], initial=0.0)
-                    left = np.max(np.abs(excess(strict.gaps, tolerance))[asked], initial=0.0)
+                    over = np.max(beyond - spare, initial=0.0)
+                    left = np.max(np.abs(excess(strict.gaps, tolerance)), initial=0.0)
                     merit = strict.auc - float(over + _BEYOND * left), strict.auc
-                    settled = bool(np.all(beyond <= slack))
+                    settled = bool(np.all(np.abs(excess(strict.terms, aim)) <= slack))
                 else:
-                    merit = strict.auc - task.strength * float(beyond[asked].sum()), strict.auc
+                    merit = strict.auc - task.strength * float(beyond.sum()), strict.auc
                     settled = not len(aim) or (
                         best is not None and merit[0] <= best.merit[0] + 1e-4
                     )

@@ -67,7 +67,7 @@ def train(
     )
     index, sample = data.thinned(_SAMPLE) if n > _SAMPLE else (np.arange(n), data)
     objective = task.objective(sample, bandwidth=scorer.bandwidth, guards=scorer.guards)
-    state = rule.init(task.aims(objective, scorer.margin))
+    state = rule.init(task.aims(objective, scorer.margin), *objective.terms.sharing)
     centred = data.share * (data.positive - data.share @ data.positive)
     start = X.T @ centred, hidden_layers([d, *scorer.hidden], rng)
     rounds = _n_rounds(scorer.n_iter)
@@ -89,9 +89,10 @@ def train(
                 standard = standardise(raw / standard.scale, sample.share)
                 strict = objective.strict(standard.score)
                 if number >= _START * rounds:
-                    state = rule.update(state, strict.gaps, evaluation.gaps)
+                    state = rule.update(state, strict.terms, evaluation.gaps)
                 linear, layers = jax.tree.map(lambda a: np.asarray(a, dtype=np.float64), params)
-                keep(linear, layers, Look(evaluation.value, strict, state.multipliers))
+                moved = objective.terms.of_gaps(state.multipliers)
+                keep(linear, layers, Look(evaluation.value, strict, moved))
             if number == rounds:
                 return
             # Of weights that would give scores of standard deviation one.

@@ -21,7 +21,7 @@ from typing import Self
 
 import numpy as np
 
-from evenscore.gaps.family import GapFamily, family_values
+from evenscore.gaps.family import GapFamily
 from evenscore.gaps.smooth import Grid, smooth_cells
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Bools, Floats, Ints
@@ -47,28 +47,35 @@ class Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class Strict:
-    """Exact AUC and gaps."""
+    """Exact AUC and gaps: those of the terms, and those that are reported."""
 
     auc: float
+    terms: Floats
     gaps: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The gaps a scorer is trained to close: those of the constraints, then those of their guards.
+    """What a scorer is trained to close: the gaps of the constraints, then those of their guards.
 
-    `tolerance` is NaN where the constraint does not say, `asked` tells the user's gaps from guards,
-    and `cells` (gaps, 2K) says which cells a gap looks at.
+    A gap over a range of cuts is trained at several of them, each a term with a multiplier of its
+    own: `owner` is the position of the reported gap that a term belongs to, −1 of a guard, and
+    `share` one over the number of terms that a gap of the constraint has. Of the reported gaps,
+    `tolerance` is NaN where the constraint does not say, and `cells` (gaps, 2K) says which cells a
+    gap looks at.
     """
 
+    constraints: tuple[GapFamily, ...]
     families: tuple[GapFamily, ...]
-    parts: tuple[slice, ...]  # where the gaps of each family stand
+    parts: tuple[slice, ...]  # where the terms of each family stand
+    owner: Ints
+    share: Floats
+    term_tolerance: Floats  # of the constraint that a term comes from
     tolerance: Floats
-    asked: Bools
     cells: Bools
 
     def __len__(self) -> int:
-        return len(self.tolerance)
+        return len(self.owner)
 
     @classmethod
     def of(cls, constraints: Sequence[GapFamily], n_groups: int, *, guards: bool = False) -> Self:
@@ -78,20 +85,57 @@ class Terms:
                 raise TypeError(
                     f"{family.name} cannot be learned: it has no surrogate, which scorers need."
                 )
+        trained = [family.trained() for family in constraints]
         around = [guard for family in constraints if (guard := family.guards()) is not None]
-        families = (*constraints, *(around if guards else ()))
-        cells = [family.cells(n_groups) for family in families]
-        sizes = [len(part) for part in cells]
+        families = (*trained, *(around if guards else ()))
+        cells = [family.cells(n_groups) for family in constraints]
+        sizes = [len(family.keys(range(n_groups))) for family in families]
+        owner, share, first = [np.full(0, -1, dtype=np.intp)], [np.zeros(0)], 0
+        for part, size in zip(cells, sizes, strict=False):
+            times = size // max(1, len(part))
+            owner.append(first + np.repeat(np.arange(len(part)), times))
+            share.append(np.full(size, 1.0 / max(1, times)))
+            first += len(part)
+        of_guards = [own for own, f in zip(share[1:], constraints, strict=True) if f.guards()]
+        for own, size in zip(of_guards, sizes[len(cells) :], strict=False):
+            owner.append(np.full(size, -1))
+            share.append(np.full(size, own.min(initial=1.0)))
         ends = np.cumsum([0, *sizes]).tolist()
-        own = [np.nan if one.tolerance is None else one.tolerance for one in families]
-        asked = np.arange(len(families)) < len(constraints)
         return cls(
+            tuple(constraints),
             families,
             tuple(slice(*pair) for pair in pairwise(ends)),
-            np.repeat(np.array(own, dtype=np.float64), sizes),
-            np.repeat(asked, sizes),
+            np.concatenate(owner),
+            np.concatenate(share),
+            _own_tolerances(families, sizes),
+            _own_tolerances(constraints, [len(part) for part in cells]),
             np.concatenate([np.zeros((0, 2 * n_groups), dtype=bool), *cells]),
         )
+
+    @property
+    def asked(self) -> Bools:
+        """Which terms are of the gaps asked for, not of guards."""
+        return self.owner >= 0
+
+    @property
+    def sharing(self) -> tuple[tuple[Ints, ...], Floats]:
+        """The terms of each gap that has several, and what part of a penalty every term has."""
+        counts = np.bincount(self.owner[self.asked], minlength=len(self.tolerance))
+        several = np.flatnonzero(counts > 1)
+        return tuple(np.flatnonzero(self.owner == k) for k in several), self.share
+
+    def of_gaps(self, values: Floats) -> Floats:
+        """Of the values of each reported gap's terms, the one of largest size."""
+        largest = np.zeros(len(self.tolerance))
+        for k, value in zip(self.owner.tolist(), values.tolist(), strict=True):
+            if k >= 0 and not abs(value) <= abs(largest[k]):
+                largest[k] = value
+        return largest
+
+
+def _own_tolerances(families: Sequence[GapFamily], sizes: Sequence[int]) -> Floats:
+    own = [np.nan if family.tolerance is None else family.tolerance for family in families]
+    return np.repeat(np.array(own, dtype=np.float64), sizes)
 
 
 class Objective:
@@ -99,8 +143,8 @@ class Objective:
 
     `positive` and `codes` (group numbers 0..K−1) are as `decode` gives them. The bandwidth is in
     units of the score: standardise scores first. `optimism`, one for each gap asked for, is added
-    to the gaps: by how much they are known to be larger on new rows. An empty cell counts for
-    nothing where its coefficient is zero and makes gaps that need it NaN: check beforehand.
+    to it and its terms: by how much they are known to be larger on new rows. An empty cell counts
+    for nothing where its coefficient is zero and makes gaps that need it NaN: check beforehand.
     """
 
     def __init__(
@@ -127,8 +171,9 @@ class Objective:
         self.cell_weights = totals.reshape(2, n_groups)
         self.share = weights / totals[self.cell]
         self.terms = Terms.of(constraints, n_groups, guards=guards)
-        self.optimism = np.zeros(len(self.terms))
-        self.optimism[self.terms.asked] = optimism
+        expected = np.broadcast_to(optimism, self.terms.tolerance.shape)
+        self.optimism = np.append(expected, 0.0)[self.terms.owner]  # none of guards
+        self._expected = expected
         needs = [family.needs(n_groups) for family in self.terms.families] if 0.0 in totals else []
         self._undefined = np.zeros(len(self.terms), dtype=bool)
         for part, cells in zip(self.terms.parts, needs, strict=False):
@@ -138,15 +183,25 @@ class Objective:
         self._overall[:n_groups, n_groups:] = np.outer(negatives, positives)
 
     def strict(self, score: Floats) -> Strict:
-        """The exact overall AUC and the exact gap of every term."""
+        """The exact overall AUC, and the exact gap of every term and as it is reported."""
         scores = GroupedScores.from_codes(
             score, self.positive, self.codes, tuple(range(self.n_groups)), weight=self.weight
         )
-        gaps = family_values(scores, self.terms.families) + self.optimism
-        return Strict(float(auc_matrix(scores).overall), gaps)
+        terms = [family.values(scores) for family in self.terms.families]
+        gaps = [
+            own if family is trained else family.values(scores)
+            for family, trained, own in zip(
+                self.terms.constraints, self.terms.families, terms, strict=False
+            )
+        ]
+        return Strict(
+            float(auc_matrix(scores).overall),
+            np.concatenate([np.zeros(0), *terms]) + self.optimism,
+            np.concatenate([np.zeros(0), *gaps]) + self._expected,
+        )
 
     def standard_errors(self) -> Floats:
-        """Of each gap, were the groups alike.
+        """Of each term, were the groups alike.
 
         A weight of two counts as two observations; weights that add up to less than the number of
         rows are relative ones.

@@ -1,7 +1,7 @@
 """The two ends of learning: what a scorer is asked to do, and what it reports of having done it."""
 
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -66,17 +66,22 @@ class Task:
             optimism=self.optimism,
         )
 
+    @property
+    def default_tolerance(self) -> float:
+        """The gap that a constraint without a tolerance of its own may leave."""
+        if self.tolerance is not None:
+            return self.tolerance
+        return DEFAULT_TOLERANCE if self.strength is None else 0.0
+
     def tolerances(self, objective: Objective) -> Floats:
-        """The gap that every term of an objective may leave."""
-        default = self.tolerance
-        if default is None:
-            default = DEFAULT_TOLERANCE if self.strength is None else 0.0
+        """The gap that every gap asked for may leave."""
         own = objective.terms.tolerance
-        return np.where(np.isnan(own), default, own)
+        return np.where(np.isnan(own), self.default_tolerance, own)
 
     def aims(self, objective: Objective, margin: float) -> Floats:
-        """The gaps aimed at: less than tolerated, by guards two standard errors more."""
-        tolerance = self.tolerances(objective)
+        """The gaps aimed at, of every term: less than tolerated, by guards two errors more."""
+        own = objective.terms.term_tolerance
+        tolerance = np.where(np.isnan(own), self.default_tolerance, own)
         if self.strength is not None:
             return tolerance
         aim = np.maximum(tolerance - margin, 0.0)
@@ -90,7 +95,8 @@ class History:
     """What happened while a scorer learned, one entry per update of the multipliers.
 
     `gaps` are strict ones, with what they are known to grow by on new rows, if anything; like
-    `multipliers` they are in the order of the scorer's `gap_names_`. `settled` says whether
+    `multipliers` they are in the order of the scorer's `gap_names_`. Of a gap over a range of cuts,
+    which has a multiplier for each of several, it is the largest of them. `settled` says whether
     learning ended because nothing got better any more; None if the learner does not know.
     """
 
@@ -103,19 +109,17 @@ class History:
     def __len__(self) -> int:
         return len(self.objective)
 
-    def add(
-        self, objective: float, strict: Strict, multipliers: Floats, asked: Any = slice(None)
-    ) -> None:
-        """One more entry, of the gaps asked for if there are others."""
+    def add(self, objective: float, strict: Strict, multipliers: Floats) -> None:
+        """One more entry; the multipliers are those of the gaps asked for."""
         self.objective.append(float(objective))
         self.auc.append(strict.auc)
-        self.gaps.append(strict.gaps[asked].copy())
-        self.multipliers.append(multipliers[asked].copy())
+        self.gaps.append(strict.gaps.copy())
+        self.multipliers.append(multipliers.copy())
 
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What a look at the strict gaps of an iterate has shown, and the multipliers after it."""
+    """What a look at an iterate has shown, and the multipliers of the gaps asked for after it."""
 
     objective: float
     strict: Strict
@@ -126,7 +130,7 @@ class Look:
 class Choice:
     """How good iterates are, by the training rows or by rows held out; a learner keeps the best."""
 
-    tolerance: Floats  # of the gaps asked for; guards come after them
+    tolerance: Floats  # of the gaps asked for
     strength: float | None
     history: History = field(default_factory=History, init=False)
     merit: float = field(default=-np.inf, init=False)
@@ -138,9 +142,8 @@ class Choice:
         the AUC is theirs, and in place of the sum comes the mean of what their gaps are beyond.
         `new` are AUC and gaps on rows held out; a cell too small to be held out has no say there.
         """
-        asked = slice(len(self.tolerance))
-        self.history.add(look.objective, look.strict, look.multipliers, asked)
-        beyond = np.abs(excess(look.strict.gaps[asked], self.tolerance))
+        self.history.add(look.objective, look.strict, look.multipliers)
+        beyond = np.abs(excess(look.strict.gaps, self.tolerance))
         worst = float(np.max(beyond, initial=0.0))
         if new is None:
             return worst, look.strict.auc - worst - float(beyond.sum())
