@@ -6,8 +6,10 @@ import pytest
 from hypothesis import settings
 from reference import Rows
 
-from evenscore.gaps import EstimateSettings, as_constraints
+from evenscore.gaps import EstimateSettings, RateConstraint, RocConstraint, as_constraints
+from evenscore.gaps.catalogue import constraint_names
 from evenscore.gaps.family import family_estimates
+from evenscore.scores import CLASSES as BOTH
 from evenscore.scores import GroupedScores
 
 settings.register_profile("evenscore", deadline=None, max_examples=60, derandomize=True)
@@ -28,6 +30,12 @@ def draw(seed, n=120, n_groups=2, levels=10, weights=None, shift=0.3):
     elif weights == "real":
         weight = rng.gamma(2.0, size=len(y))
     return y, score, group, weight
+
+
+def every_family(rates=(0.125, 0.25)):
+    """Constraints of every family: errors at the cuts in use, AUC notions, the paper's ROC gaps."""
+    roc = [RocConstraint(on=on, rates=rates) for on in BOTH]
+    return [RateConstraint("fpr", "fnr"), *constraint_names(), *roc]
 
 
 def gap_estimates(scores, constraints, confidence_level=0.95, **settings):

@@ -56,6 +56,10 @@ def schema_of(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
             "items": {"anyOf": [schema_of(float, definitions), {"$ref": "#/$defs/array"}]},
         }
         return {"$ref": "#/$defs/array"}
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        parts = [schema_of(argument, definitions) for argument in arguments]
+        count = len(parts)
+        return {"type": "array", "prefixItems": parts, "minItems": count, "maxItems": count}
     if origin is tuple:
         return {"type": "array", "items": schema_of(arguments[0], definitions)}
     return {"type": {str: "string", int: "integer", bool: "boolean"}[kind]}
@@ -65,7 +69,7 @@ def audit_schema() -> dict[str, Any]:
     """What `AuditResult.to_dict` gives, described; blocks of other versions may be there too.
 
     >>> audit_schema()["properties"]["schema_version"]
-    {'const': '2.1'}
+    {'const': '3.0'}
     """
     definitions: dict[str, Any] = {}
     fields = {name: schema_of(kind, definitions) for name, kind in FIELDS.items()}

@@ -19,7 +19,7 @@ from evenscore.scores.thresholds import fair_thresholds, rates_at
 
 if TYPE_CHECKING:
     from evenscore import datasets, inference, paper
-    from evenscore.choosing import TradeoffPath, tradeoff_path
+    from evenscore.choosing import ClaimPrices, TradeoffPath, claim_prices, tradeoff_path
     from evenscore.learning.base import FairScorer
     from evenscore.learning.boosted import BoostedScorer
     from evenscore.learning.linear import LinearScorer
@@ -35,6 +35,7 @@ __all__ = [
     "AucConstraint",
     "AuditResult",
     "BoostedScorer",
+    "ClaimPrices",
     "Cuts",
     "Estimate",
     "FairScorer",
@@ -51,6 +52,7 @@ __all__ = [
     "Words",
     "audit",
     "audit_scores",
+    "claim_prices",
     "constraint_names",
     "datasets",
     "fair_thresholds",
@@ -88,8 +90,10 @@ _NAMES = {
     "NeuralScorer": "learning.neural",
     "Repair": "repairing",
     "RepairedScorer": "repairing.scorer",
+    "ClaimPrices": "choosing",
     "TradeoffPath": "choosing",
     "repair": "repairing",
+    "claim_prices": "choosing",
     "tradeoff_path": "choosing",
 }
 

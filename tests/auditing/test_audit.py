@@ -7,7 +7,7 @@ import jsonschema
 import numpy as np
 import pytest
 from audit_schema import audit_schema
-from conftest import draw
+from conftest import draw, every_family
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import Rows, roc, split_roc
@@ -15,7 +15,7 @@ from reference import Rows, roc, split_roc
 import evenscore as es
 from evenscore import GroupedScores, datasets
 from evenscore.auditing.audit import MAX_GROUPS, audit_scores
-from evenscore.auditing.blocks import Certificates
+from evenscore.auditing.blocks import Certificates, CutsInUse
 from evenscore.auditing.findings import findings_of
 from evenscore.gaps.catalogue import CATALOGUE
 
@@ -31,7 +31,9 @@ CASES = {
 @pytest.fixture(scope="module", params=CASES)
 def case(request):
     y, score, group, weight = draw(**CASES[request.param])
-    result = es.audit(y, score, sensitive_features=group, sample_weight=weight)
+    result = es.audit(
+        y, score, sensitive_features=group, sample_weight=weight, constraints=every_family()
+    )
     return Rows(y, score.tolist(), group, weight), result
 
 
@@ -161,14 +163,6 @@ def test_cuts_by_group(case):
                 assert ratio.low[t] <= ratio.value[t] <= ratio.high[t]
 
 
-def test_default_thresholds_select_the_rates_of_all_negatives(case):
-    rows, result = case
-    scores, weights = rows.pick(0)
-    for rate, cut in zip(RATES, result.thresholds.thresholds, strict=True):
-        above = sum(w for s, w in zip(scores, weights, strict=True) if s > cut) / sum(weights)
-        assert above <= rate + 1e-9
-
-
 def test_calibration_bins(case):
     rows, result = case
     found = result.calibration
@@ -240,15 +234,26 @@ def test_compas_rates_are_those_published(compas_folder):
     # 27.99 % and 47.72 %, of African-American and Caucasian defendants.
     data = datasets.load_compas(compas_folder, version="two-years-all")
     result = es.audit(
-        data.y, data.raw["decile_score"], sensitive_features=data.groups, thresholds=4
+        data.y,
+        data.raw["decile_score"],
+        sensitive_features=data.groups,
+        cuts=es.Cuts(thresholds=4),
     )
     order = [result.groups.index(group) for group in ("African-American", "Caucasian")]
     fpr, fnr = (getattr(result.thresholds, name).value[0, order] for name in ("fpr", "fnr"))
     np.testing.assert_array_equal(np.round(100 * fpr, 2), [44.85, 23.45])
     np.testing.assert_array_equal(np.round(100 * fnr, 2), [27.99, 47.72])
-    assert result.findings[0].kind == "gap"
+    first, second, third = result.findings[:3]
+    assert {first.kind, second.kind, third.kind} == {"gap"}
+    assert first.text.startswith(
+        "Among negatives, 44.8% of African-American but 23.5% of Caucasian are selected at the "
+        "cut 4, which selects "
+    )
+    assert second.text.startswith(
+        "Among positives, 28.0% of African-American but 47.7% of Caucasian are not selected"
+    )
     # A high score is no favour here: the words say who is ranked too low, not who is worse off.
-    assert result.findings[0].text.startswith(
+    assert third.text.startswith(
         "Mistakes between the groups rank Caucasian too low more often than African-American"
     )
     gap = result.worst("inter_group")
@@ -273,10 +278,13 @@ def test_a_table_gives_the_same_audit():
 def test_same_input_same_bytes_and_random_state():
     y, score, group, _ = draw(6, n=200, levels=None)
     one, two, three = (
-        es.audit(y, score, sensitive_features=group, random_state=seed) for seed in (0, 0, 1)
+        es.audit(y, score, sensitive_features=group, random_state=seed, constraints=every_family())
+        for seed in (0, 0, 1)
     )
     assert one.to_json() == two.to_json()
-    assert one.gaps == three.gaps
+    for gap, other in zip(one.gaps, three.gaps, strict=True):
+        assert gap.family == "rate" or gap == other
+        assert (gap.value, gap.high) == (other.value, other.high) or gap.low < 0.0
     first, third = one.roc_gaps[0], three.roc_gaps[0]
     assert not np.array_equal(first.simultaneous_low, third.simultaneous_low)
 
@@ -285,7 +293,10 @@ def test_an_increasing_map_changes_no_gap():
     y, score, group, _ = draw(7, n=200, levels=None)
     one = es.audit(y, score, sensitive_features=group)
     two = es.audit(y, np.exp(score), sensitive_features=group)
-    assert one.gaps == two.gaps
+    bare = [[replace(gap, threshold=0.0, words="") for gap in result.gaps] for result in (one, two)]
+    assert bare[0] == bare[1]
+    for gap, other in zip(one.gaps[:2], two.gaps[:2], strict=True):
+        assert other.threshold == np.exp(gap.threshold)
 
 
 def test_frames_and_several_columns():
@@ -310,7 +321,11 @@ def test_thresholds_and_positive_label_may_be_given():
     y, score, group, _ = draw(10, n=100, levels=None)
     words = np.where(y == 1, "yes", "no")
     result = es.audit(
-        words, score, sensitive_features=group, pos_label="yes", thresholds=[0.5, -0.5]
+        words,
+        score,
+        sensitive_features=group,
+        pos_label="yes",
+        cuts=es.Cuts(thresholds=[0.5, -0.5]),
     )
     assert result.sample.pos_label == "yes"
     np.testing.assert_array_equal(result.thresholds.thresholds, [0.5, -0.5])
@@ -323,11 +338,11 @@ def test_thresholds_and_positive_label_may_be_given():
 
 def test_one_group_has_an_auc_and_a_sentence():
     y, score, *_ = draw(11, n=100, levels=None)
-    result = es.audit(y, score, sensitive_features=["all"] * len(y))
+    result = es.audit(y, score, sensitive_features=["all"] * len(y), constraints=every_family())
     assert result.auc.low < result.auc.value < result.auc.high
     assert result.gaps == result.roc_gaps == result.permutation_tests == ()
     assert "gaps need two groups" in result.findings[0].text
-    assert not any(certificate.certified for certificate in result.certificate)
+    assert not any(certificate.certified for certificate in result.roc_certificates)
     assert all(fair.reason for fair in result.fair_cuts)
     assert np.isnan(result.thresholds.impact_ratio.value).all()
     json.loads(result.to_json())
@@ -336,7 +351,9 @@ def test_one_group_has_an_auc_and_a_sentence():
 def test_an_empty_cell_is_said_and_the_rest_computed():
     y, score, group, _ = draw(12, n=100, n_groups=3, levels=None)  # too few to leave any out
     keep = ~((y == 1) & (group == 2))
-    result = es.audit(y[keep], score[keep], sensitive_features=group[keep])
+    result = es.audit(
+        y[keep], score[keep], sensitive_features=group[keep], constraints=every_family()
+    )
     assert "no positives of 2" in result.warnings[0]
     for gap in result.gaps:
         undefined = gap.name in ("intra_group", "bnsp", "inter_group") and "2" in gap.second
@@ -345,7 +362,7 @@ def test_an_empty_cell_is_said_and_the_rest_computed():
             assert np.isnan(gap.value)
             assert "no positives of 2" in gap.warnings[0]
             assert gap.verdict == "undefined"
-    by_class = {c.on: c for c in result.certificate if c.method == "dkw"}
+    by_class = {c.on: c for c in result.roc_certificates if c.method == "dkw"}
     assert "no positives of 2" in by_class["positives"].words
     assert "no positives" not in by_class["negatives"].words
     assert any(curve.reason for curve in result.roc_gaps)
@@ -357,7 +374,10 @@ def test_constant_scores(constant):
     y, _, group, _ = draw(13, n=100)
     result = es.audit(y, np.full(len(y), constant), sensitive_features=group)
     assert result.auc.value == 0.5
-    assert all(gap.value == 0.0 for gap in result.gaps)
+    assert all(gap.value == 0.0 for gap in result.gaps if gap.family == "auc")
+    rates = result.cut_gaps
+    assert all(np.isnan(gap.value) and "all scores are equal" in gap.warnings[0] for gap in rates)
+    assert "all scores are equal" in result.block(CutsInUse).reason
     assert "All scores are equal" in " ".join(result.warnings)
     json.loads(result.to_json())
 
@@ -383,9 +403,9 @@ def test_zero_weights_count_for_nothing():
 
 def test_many_groups_keep_the_worst_pairs_and_say_so():
     y, score, group, _ = draw(15, n=2000, n_groups=12, levels=None)
-    result = es.audit(y, score, sensitive_features=group)
-    assert len(result.gaps) == 10 * (len(CATALOGUE) + 2 * len(RATES))
-    assert result.n_gaps == 66 * (len(CATALOGUE) + 2 * len(RATES))
+    result = es.audit(y, score, sensitive_features=group, constraints=every_family())
+    assert len(result.gaps) == 10 * (2 + len(CATALOGUE) + 2 * len(RATES))
+    assert result.n_gaps == 66 * (2 + len(CATALOGUE) + 2 * len(RATES))
     assert "56 of 66 pairs are left out" in result.omitted[0]
     rows = Rows(y, score.tolist(), group)
     main = [int(name) for name in result.main_groups]
@@ -412,11 +432,12 @@ def test_large_cells_take_dkw_bands_and_coarse_cuts():
     n = 120_000
     y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
     score = rng.normal(size=n) + y + 0.02 * group
-    result = es.audit(y, score, sensitive_features=group)
+    result = es.audit(y, score, sensitive_features=group, constraints=every_family())
+    assert any("10,000 of the 120,000 scores" in text for text in result.omitted)
     assert {curve.simultaneous_method for curve in result.roc_gaps} == {"dkw"}
     assert not result.fair_cuts[0].exact
     assert result.fair_cuts[0].evaluated <= 10_000
-    assert [c.certified for c in result.certificate] == [True, True]
+    assert [c.certified for c in result.roc_certificates] == [True, True]
     assert [finding.kind for finding in result.findings].count("even") >= 2
     # Rates at the coarse cuts are exact all the same.
     fair = result.fair_cuts[0]
@@ -445,15 +466,23 @@ BAD = {
     "three labels": (dict(y_true=[0, 1, 2, 1, 0, 1]), "two labels"),
     "guess the label": (dict(y_true=list("ynynyn")), "say which is positive with pos_label"),
     "wrong label": (dict(y_true=list("ynynyn"), pos_label="z"), "pos_label 'z' is not a label"),
-    "rates": (dict(rates=(0.0, 0.5)), "rates must lie strictly between 0 and 1"),
-    "repeated rates": (dict(rates=(0.5, 0.5)), "rates must differ"),
-    "no rates": (dict(rates=()), "needs rates"),
+    "a label of nothing": (dict(y_true=None, pos_label=1), "there is no y_true"),
+    "errors of nobody": (dict(y_true=None, constraints="bnsp"), "bnsp needs outcomes"),
+    "shares of nobody": (
+        dict(y_true=None, cuts=es.Cuts(at=(0.5,), of="negatives")),
+        "shares of negatives need outcomes",
+    ),
+    "both sides": (
+        dict(
+            cuts=es.Cuts(at=(0.5,), selected="low"),
+            constraints=es.RateConstraint("fpr", cuts=es.Cuts(at=(0.5,))),
+        ),
+        "The cuts in use select low scores, and a constraint is about cuts that do not",
+    ),
     "tolerance": (dict(tolerance=0.7), "tolerance must lie strictly between 0 and 0.5"),
     "no tolerance": (dict(tolerance=True), "tolerance must lie"),
     "level": (dict(confidence_level=95), "confidence_level must lie strictly"),
     "seed": (dict(random_state=None), "random_state must be a whole number"),
-    "thresholds": (dict(thresholds=[0.5, np.nan]), "thresholds must be one or several finite"),
-    "text threshold": (dict(thresholds="high"), "thresholds must be a number"),
     "title": (dict(title=3), "title must be text"),
 }
 
@@ -540,14 +569,16 @@ def test_an_even_score_with_ties_has_no_gap(kind):
     y, group = np.tile([0, 1], 1000), np.repeat(["a", "b"], 1000)
     score = TIED[kind](y, rng)
     for order in (("a", "b"), ("b", "a")):
-        result = es.audit(y, score, sensitive_features=group, group_order=order)
+        result = es.audit(
+            y, score, sensitive_features=group, group_order=order, constraints=every_family()
+        )
         assert result.beyond == ()
         assert result.beyond_alone == ()
         assert "gap" not in [finding.kind for finding in result.findings]
-        assert all(abs(gap.value) < 0.08 for gap in result.gaps)
+        assert all(abs(gap.value) < 0.08 for gap in result.gaps if not np.isnan(gap.value))
         assert all(abs(curve.supremum) < 0.08 for curve in result.roc_gaps)
         assert all(np.abs(curve.value).max() < 0.08 for curve in result.roc_gaps)
-        assert not any(c.lacking == "evenness" for c in result.certificate)
+        assert not any(c.lacking == "evenness" for c in result.roc_certificates)
         gap = result.headings["ROC gaps at a cut"][0]
         assert "ties broken at random" in gap.words
         assert gap.method == "Wilson, both shares, ties split"
@@ -555,7 +586,7 @@ def test_an_even_score_with_ties_has_no_gap(kind):
 
 def test_the_words_say_what_a_cut_in_a_tie_selects():
     y, group = np.tile([0, 1], 200), np.repeat(["a", "b"], 200)
-    result = es.audit(y, np.zeros(400), sensitive_features=group)
+    result = es.audit(y, np.zeros(400), sensitive_features=group, constraints=every_family())
     gap = result.headings["ROC gaps at a cut"][1]
     assert gap.words == (
         "the cut that selects 25.0% of the negatives of a selects 25.0% of those of b, ties broken "
@@ -573,10 +604,16 @@ def test_exchanging_groups_never_favours_the_other():
         score = np.clip(np.round(rng.normal(size=1500) + y + shift * group), -1, 3)
         favoured = set()
         for order in ((0, 1), (1, 0)):
-            result = es.audit(y, score, sensitive_features=group, group_order=order)
+            result = es.audit(
+                y, score, sensitive_features=group, group_order=order, constraints=every_family()
+            )
             gaps = [gap for gap in result.beyond if gap.family == "roc"]
             assert gaps
             favoured |= {gap.second if gap.value > 0 else gap.first for gap in gaps}
+            rates = {gap.name: gap for gap in result.cut_gaps}
+            for name, more in (("fpr_gap", 1.0), ("fnr_gap", -1.0)):
+                gap = rates[name]
+                favoured.add(gap.first if more * gap.value > 0 else gap.second)
         assert favoured == {"1" if shift > 0 else "0"}
 
 
@@ -603,20 +640,22 @@ def with_certificates(result, certificates):
 def test_findings_of_equal_groups_and_narrow_certificates():
     y, group = np.tile([0, 1], 200), np.repeat(["a", "b"], 200)
     score = np.tile(np.repeat([0, 1], 2), 100)
-    result = es.audit(y, score, sensitive_features=group)
+    result = es.audit(y, score, sensitive_features=group, constraints=every_family())
     texts = [finding.text for finding in result.findings]
     assert "Within each group, the AUC is the same: 0.500." in texts
-    by_class = [c for c in result.certificate if c.method == "dkw"]
+    by_class = [c for c in result.roc_certificates if c.method == "dkw"]
     for high, kind in ((0.22, "context"), (0.6, "even")):
         certified = [
             replace(c, certified=True, low=0.2, high=high, words="Certified.") for c in by_class
         ]
-        found = findings_of(with_certificates(result, certified), {})[1]
+        [found, _] = [
+            f for f in findings_of(with_certificates(result, certified), {}) if "DKW" in f.text
+        ]
         assert found.kind == kind
         assert f"width {high - 0.2:.3g}" in found.text
         assert "DKW" in found.text
     for lacking, kind in (("data", "unclear"), ("evenness", "context")):
-        refused = [replace(c, certified=False, lacking=lacking) for c in result.certificate]
+        refused = [replace(c, certified=False, lacking=lacking) for c in result.roc_certificates]
         told = [
             f
             for f in findings_of(with_certificates(result, refused), {})
@@ -639,10 +678,11 @@ def test_two_people_of_a_third_group_do_not_silence_an_audit():
     rng = np.random.default_rng(0)
     y, group = np.tile([0, 0, 1, 1], 500), np.tile(["men", "women"], 1000)
     score = rng.normal(size=2000) + y - 1.0 * (group == "women")
-    alone = es.audit(y, score, sensitive_features=group)
+    asked = dict(constraints=every_family())
+    alone = es.audit(y, score, sensitive_features=group, **asked)
     more = es.audit(
-        [*y, 0, 1], [*score, 0.5, 0.5], sensitive_features=[*group, "others", "others"],
-    )  # fmt: skip
+        [*y, 0, 1], [*score, 0.5, 0.5], sensitive_features=[*group, "others", "others"], **asked
+    )
     assert more.auc.low == pytest.approx(alone.auc.low, abs=0.002)
     known = {gap.key: gap for gap in more.gaps}
     for gap in alone.headings["AUC gaps"]:
@@ -656,7 +696,7 @@ def test_two_people_of_a_third_group_do_not_silence_an_audit():
         if gap.second == "others" and gap.name in ("intra_group", "inter_group"):
             assert np.isnan(gap.low)
             assert "worth less than two observations" in gap.warnings[0]
-    told = [c.words for c in more.certificate if c.on == "negatives"]
+    told = [c.words for c in more.roc_certificates if c.on == "negatives"]
     assert told[0].startswith("Not certified: the gaps seen are too large")  # men and women
 
 
@@ -674,13 +714,15 @@ def test_a_constant_score_ranks_nobody_and_that_comes_first():
     assert not any(finding.kind == "even" for finding in result.findings)
 
 
-def test_the_first_finding_says_who_is_worse_off():
+def test_the_first_findings_say_who_is_worse_off():
     y, group = [0, 0, 1, 1] * 100, ["men", "women"] * 200
     noise = np.random.default_rng(0).normal(size=400)
     score = noise + np.array(y) + np.where(np.array(group) == "women", -1.0, 0.0)
     result = es.audit(y, score, sensitive_features=group)
-    first = result.findings[0]
-    assert first.kind == "gap"
+    at_the_cuts, *others = [finding for finding in result.findings if finding.kind == "gap"]
+    assert at_the_cuts == result.findings[0]
+    assert at_the_cuts.text.startswith("Among negatives, ")
+    first = next(f for f in others if f.text.startswith("Mistakes"))
     assert first.text.startswith(
         "Mistakes between the groups rank women too low more often than men: a positive of women "
         "is ranked below a negative of men in "
@@ -761,7 +803,7 @@ def test_people_are_kept_but_not_shown():
 
 def test_rates_that_nobody_asked_for_are_found_where_a_band_leaves_the_tolerance():
     score, y, group = es.paper.laws.credit_law().sample(20_000, 0)
-    result = es.audit(y, score, sensitive_features=group, rates=(0.8,))
+    result = es.audit(y, score, sensitive_features=group, constraints=every_family((0.8,)))
     assert result.findings[0].kind == "gap"
     told = [f for f in result.findings if "by cuts that select" in f.text]
     # Above 0.72 group 0 is selected more often, below it group 1: the curves cross once.

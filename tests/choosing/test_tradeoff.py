@@ -141,7 +141,7 @@ def test_the_pool_of_the_scores_left_out(weighted):
     path = path_of(X, y, groups, sample_weight=weight, tolerances=[0.05])
     rng = np.random.default_rng(0)
     rng.integers(2**31)  # the seed of the scorer
-    folds = validation._folds(validation._read(X, y, groups, weight), 3, rng)
+    folds = validation.draw_folds(validation.read_rows_of(X, y, groups, weight), 3, rng)
     w = np.ones(300) if weight is None else weight
     pool, aucs = np.empty(300), []
     for fold in range(3):
@@ -170,8 +170,8 @@ def test_folds_keep_the_share_of_every_cell(cv, n_groups):
     from evenscore.choosing import validation
 
     X, y, groups = rows(203, n_groups)
-    data = validation._read(X, y, groups, None)
-    folds = validation._folds(data, cv, np.random.default_rng(0))
+    data = validation.read_rows_of(X, y, groups, None)
+    folds = validation.draw_folds(data, cv, np.random.default_rng(0))
     for label in (0, 1):
         for group in np.unique(groups):
             sizes = np.bincount(folds[(y == label) & (groups == group)], minlength=cv)
@@ -179,7 +179,7 @@ def test_folds_keep_the_share_of_every_cell(cv, n_groups):
             assert sizes.min() > 0
     sizes = np.bincount(folds)
     assert sizes.max() - sizes.min() <= 1
-    share = validation._balanced(data, folds == 0)
+    share = validation.balanced(data, folds == 0)
     assert share.sum() == pytest.approx(1.0)
     tested = y[folds == 0]
     assert share @ tested == pytest.approx(y.mean())

@@ -9,20 +9,20 @@ from numpy.typing import NDArray
 
 from evenscore.auditing.blocks import BLOCKS, AuditInput, Ranking
 from evenscore.auditing.findings import findings_of
-from evenscore.auditing.gaps import audited_gaps, families_of
+from evenscore.auditing.gaps import audited_gaps, cuts_of, families_of, rates_in_use
 from evenscore.auditing.groups import choose_groups
 from evenscore.auditing.numeric_groups import NumericGroups, numeric_groups
 from evenscore.auditing.parts import Settings
 from evenscore.auditing.result import AuditResult
 from evenscore.auditing.sample import assumptions_of, sample_of, warnings_about
-from evenscore.gaps import ConstraintLike, GapFamily, RocConstraint
+from evenscore.gaps import ConstraintLike, Cuts, GapFamily
+from evenscore.gaps.cuts import check_cuts
 from evenscore.gaps.words import DEFAULT_WORDS, Words
-from evenscore.inference.estimate import check_between, check_count, check_level
+from evenscore.inference.estimate import Estimate, check_between, check_count, check_level
 from evenscore.scores import GroupedScores, check_scores
-from evenscore.scores.arrays import Floats
-from evenscore.scores.distribution import to_floats
 from evenscore.scores.labels import distinct_names, label_text
 from evenscore.scores.reading import read_rows
+from evenscore.scores.sources import to_numbers
 
 MAX_GROUPS = 100
 """An audit of more groups is refused: nobody could read it, and pairs grow with the square."""
@@ -36,25 +36,25 @@ def audit(
     pos_label: Any = None,
     sample_weight: Any = None,
     cluster: Any = None,
-    group_order: Sequence[Hashable] | None = None,
-    reference_group: Any = None,
-    min_group_size: int | None = None,
+    cuts: Cuts | None = None,
     constraints: ConstraintLike | None = None,
-    rates: Sequence[float] = (0.125, 0.25),
-    thresholds: Any = None,
     words: Words | None = None,
     tolerance: float = 0.05,
     confidence_level: float = 0.95,
+    group_order: Sequence[Hashable] | None = None,
+    reference_group: Any = None,
+    min_group_size: int | None = None,
+    trained_on: bool | None = None,
     random_state: int = 0,
     title: str | None = None,
-    trained_on: bool | None = None,
 ) -> AuditResult:
-    """Audit a score: how well it ranks people, and whether it does so evenly across groups.
+    """Audit a score: are groups treated alike at the cuts in use, and how well does it rank them?
 
     Parameters
     ----------
-    y_true : column of two labels
-        Lists, NumPy arrays, pandas, polars and pyarrow columns will do.
+    y_true : column of two labels, or None
+        Lists, NumPy arrays, pandas, polars and pyarrow columns will do. None: the outcomes are not
+        known, and who is selected is audited alone.
     y_score : column of numbers
         The higher, the more likely the positive label.
     sensitive_features : column, or several
@@ -67,6 +67,13 @@ def audit(
         Who or what a row is about, where there are several rows per person, household or branch:
         rows of one cluster are not taken to be independent, and intervals are as wide as that
         makes them. Of several columns, their combinations.
+    cuts : Cuts, optional
+        The cuts that will be used; by default those of the first constraint that has any, or else
+        every cut that selects 5 % to 50 % of everyone.
+    constraints : name, constraint or list of them, optional
+        The gaps to audit; by default the false positive and the false negative rates at the cuts in
+        use, and every named AUC notion; without outcomes, the selection rates. Any family of gaps
+        will do. What happens at the cuts in use is reported whatever is asked for.
     group_order : list of groups, optional
         By default groups are sorted.
     reference_group : group, optional
@@ -76,14 +83,6 @@ def audit(
         A group is compared only if both its classes are worth at least so many (effective)
         observations; smaller ones stay people of the population and are shown apart. By default
         30, which an interval of use needs, unless that leaves fewer than two groups.
-    constraints : name, constraint or list of them, optional
-        The gaps to audit; by default every named AUC notion, and the ROC gaps of both classes at
-        `rates`. Any family of gaps will do.
-    rates : numbers between 0 and 1
-        Of the default ROC gaps, and of the default thresholds.
-    thresholds : numbers, optional
-        Cuts to look at (a person is selected if their score is above); by default those that select
-        the shares `rates` of all negatives.
     words : Words, optional
         What people and outcomes are called, and whether being selected is good for a person.
     tolerance : float
@@ -111,19 +110,24 @@ def audit(
     >>> result.groups
     ('female', 'male')
     >>> result.gaps[0].title, result.gaps[0].verdict
-    ('intra_group, female and male', 'unclear')
+    ('fpr_gap at cuts that select 5% to 50% of everyone, female and male', 'unclear')
     """
     request = _Request.of(
+        cuts,
         constraints,
-        rates,
-        thresholds,
         words,
         tolerance,
         confidence_level,
         random_state,
         title,
         trained_on,
+        outcomes_known=y_true is not None,
     ).comparing(reference_group, min_group_size)
+    if y_true is None:
+        if pos_label is not None:
+            raise ValueError("pos_label names a label of y_true, and there is no y_true.")
+        y_score = to_numbers(y_score, "y_score")
+        y_true = np.zeros(len(y_score), dtype=bool)
     rows = read_rows(
         y_true,
         sensitive_features,
@@ -145,19 +149,19 @@ def audit(
 def audit_scores(
     scores: GroupedScores,
     *,
-    reference_group: Any = None,
-    min_group_size: int | None = None,
+    pos_label: Any = None,
+    cluster: Any = None,
+    cuts: Cuts | None = None,
     constraints: ConstraintLike | None = None,
-    rates: Sequence[float] = (0.125, 0.25),
-    thresholds: Any = None,
     words: Words | None = None,
     tolerance: float = 0.05,
     confidence_level: float = 0.95,
+    reference_group: Any = None,
+    min_group_size: int | None = None,
+    trained_on: bool | None = None,
     random_state: int = 0,
     title: str | None = None,
-    trained_on: bool | None = None,
-    cluster: Any = None,
-    pos_label: Any = None,
+    outcomes_known: bool = True,
     zero_weights: int = 0,
     notes: Sequence[str] = (),
 ) -> AuditResult:
@@ -169,16 +173,17 @@ def audit_scores(
     ----------
     scores : GroupedScores
         The table.
-    reference_group, min_group_size, constraints, rates, thresholds, words, tolerance, \
-confidence_level, random_state, title
-        Those of `audit`.
-    trained_on : bool, optional
-        That of `audit`.
+    pos_label : label, optional
+        Only names the positive class.
     cluster
         Refused: a table counts rows and does not say which belong together. One that does was made
         by `GroupedScores.from_arrays(…, cluster=…)`.
-    pos_label : label, optional
-        Only names the positive class.
+    cuts, constraints, words, tolerance, confidence_level, reference_group, min_group_size, \
+trained_on, random_state, title
+        Those of `audit`.
+    outcomes_known : bool
+        False if nobody knows who is positive: everybody is then in one class, whichever, and who is
+        selected is audited alone.
     zero_weights : int
         How many rows of weight zero were left out of the table, to be mentioned.
     notes : list of sentences
@@ -203,17 +208,19 @@ confidence_level, random_state, title
             "pass the rows to audit(…, cluster=…) or to GroupedScores.from_arrays(…, cluster=…)."
         )
     request = _Request.of(
+        cuts,
         constraints,
-        rates,
-        thresholds,
         words,
         tolerance,
         confidence_level,
         random_state,
         title,
         trained_on,
+        outcomes_known=outcomes_known,
     ).comparing(reference_group, min_group_size)
     check_scores(scores)
+    if not outcomes_known:
+        scores = _of_one_class(scores)
     _check_groups(scores.groups, scores.cell % max(scores.n_groups, 1))
     named = replace(scores, groups=distinct_names(scores.groups))
     return _audit(named, scores.groups, request, pos_label, zero_weights, notes)
@@ -225,8 +232,9 @@ class _Request:
 
     settings: Settings
     families: list[GapFamily]
-    cuts: Floats | None
+    cuts: Cuts
     title: str
+    outcomes_known: bool
     reference_group: Any = None
     min_group_size: int | None = None
 
@@ -239,26 +247,31 @@ class _Request:
     @classmethod
     def of(
         cls,
+        cuts: Cuts | None,
         constraints: ConstraintLike | None,
-        rates: Sequence[float],
-        thresholds: Any,
         words: Words | None,
         tolerance: float,
         confidence_level: float,
         random_state: int,
         title: str | None,
         trained_on: bool | None,
+        *,
+        outcomes_known: bool,
     ) -> "_Request":
         from evenscore import __version__
 
+        if cuts is not None:
+            check_cuts(cuts)
+        families = families_of(constraints, cuts, outcomes_known=outcomes_known)
+        in_use = cuts_of(cuts, families, outcomes_known=outcomes_known)
         settings = Settings(
-            RocConstraint(rates=rates).rates,  # type: ignore[arg-type]  # checked there
             check_between(tolerance, "tolerance", 0.5),
             check_level(confidence_level),
             check_count(random_state, "random_state", 0),
             __version__,
             DEFAULT_WORDS if words is None else words,
             trained_on=None if trained_on is None else bool(trained_on),
+            cuts=in_use,
         )
         if trained_on is not None and not isinstance(trained_on, bool | np.bool_):
             raise ValueError(f"trained_on must be True, False or None, not {trained_on!r}.")
@@ -271,14 +284,7 @@ class _Request:
             raise ValueError(f"title must be text, not {title!r}.")
         if not isinstance(settings.words, Words):
             raise TypeError(f"words must be a Words, not {type(words).__name__}.")
-        cuts = None
-        if thresholds is not None:
-            cuts = np.atleast_1d(to_floats(thresholds, "thresholds"))
-            if cuts.ndim != 1 or cuts.size == 0 or not np.isfinite(cuts).all():
-                raise ValueError(
-                    f"thresholds must be one or several finite numbers, not {thresholds!r}."
-                )
-        return cls(settings, families_of(constraints, settings.rates), cuts, title or "")
+        return cls(settings, families, in_use, title or "", outcomes_known)
 
 
 def _audit(
@@ -289,12 +295,15 @@ def _audit(
     zero_weights: int,
     notes: Sequence[str] = (),
 ) -> AuditResult:
-    sample = sample_of(scores, "1" if pos_label is None else label_text(pos_label))
+    known = request.outcomes_known
+    positive = "1" if pos_label is None else label_text(pos_label)
+    sample = sample_of(scores, positive if known else "", outcomes_known=known)
     groups = choose_groups(
         scores,
         labels,
         min_group_size=request.min_group_size,
         reference_group=request.reference_group,
+        outcomes_known=known,
     )
     sample = replace(
         sample,
@@ -304,11 +313,40 @@ def _audit(
     settings = replace(
         request.settings, min_group_size=groups.least, reference_group=groups.reference_name
     )
-    asked = AuditInput(scores, settings, groups, request.cuts)
-    found = audited_gaps(asked.compared, request.families, settings)
-    blocks = {name: block.compute(asked) for name, block in BLOCKS.items()}
-    ranking = blocks[Ranking.name]
-    assert isinstance(ranking, Ranking)
+    here = [
+        family.rates_at_cuts.rates
+        for family in request.families
+        if family.rates_at_cuts is not None and family.rates_at_cuts.cuts == request.cuts
+    ]
+    compared = groups.tables(scores)
+    found = audited_gaps(compared, request.families, settings)
+    higher = found.higher
+    context: tuple[Estimate, ...] = ()
+    rates = tuple(dict.fromkeys(rate for some in here for rate in some))
+    if not here:  # what happens at the cuts in use is told all the same
+        family = rates_in_use(request.cuts, outcomes_known=known)
+        assert family.rates_at_cuts is not None
+        beside = audited_gaps(compared, [family], settings)
+        rates, context = family.rates_at_cuts.rates, beside.gaps
+        higher = {**beside.higher, **higher}
+    asked = AuditInput(
+        scores,
+        settings,
+        groups,
+        request.cuts,
+        tuple(request.families),
+        rates,
+        asked=bool(here),
+        context=context,
+        outcomes_known=known,
+    )
+    blocks = {
+        name: block.compute(asked)
+        for name, block in BLOCKS.items()
+        if known or not block.needs_outcomes
+    }
+    ranking = blocks.get(Ranking.name)
+    auc = ranking.auc if isinstance(ranking, Ranking) else None
     result = AuditResult(
         title=request.title,
         settings=settings,
@@ -324,13 +362,26 @@ def _audit(
         warnings=(
             *notes,
             *groups.warnings(scores),
-            *warnings_about(scores, sample, zero_weights, ranking.auc),
+            *warnings_about(scores, sample, zero_weights, auc),
         ),
         assumptions=assumptions_of(sample, settings.trained_on),
         _families=tuple(request.families),
         _groups=groups,
     )
-    return replace(result, findings=findings_of(result, found.higher))
+    return replace(result, findings=findings_of(result, higher))
+
+
+def _of_one_class(scores: GroupedScores) -> GroupedScores:
+    """The table with everybody in the first class; two classes would be outcomes."""
+    weights = scores.cell_weights.sum(axis=1)
+    if weights.min() > 0.0:
+        raise ValueError(
+            "This table has positives and negatives, so that the outcomes are known: leave out "
+            "outcomes_known=False."
+        )
+    if weights[1] == 0.0:
+        return scores
+    return replace(scores, cell=scores.cell - scores.cell.dtype.type(scores.n_groups))
 
 
 def _check_groups(groups: Sequence[Hashable], codes: NDArray[Any]) -> None:

@@ -172,6 +172,8 @@ def compare(
             f"{which} does not have its rows, which pairing two scores needs: it was read from a "
             "file or made from a table; call audit on the columns again."
         )
+    if not (one.outcomes_known and other.outcomes_known):
+        raise ValueError("Two scores are compared where outcomes are known, and here they are not.")
     reason = rows.differs(others)
     if reason:
         raise ValueError(f"The two audits are not of the same people: {reason}.")
@@ -182,7 +184,7 @@ def compare(
         )
     if one._families != other._families:
         raise ValueError(
-            "The two audits were made with different constraints or rates; make them equal."
+            "The two audits were made with different constraints or cuts; make them equal."
         )
     if one._groups is None or one._groups != other._groups:
         raise ValueError(

@@ -5,13 +5,14 @@ from typing import Literal
 
 import numpy as np
 
-from evenscore.auditing.blocks import Cuts
+from evenscore.auditing.blocks import CutsInUse
 from evenscore.auditing.parts import Finding
 from evenscore.auditing.result import AuditResult
 from evenscore.inference.certificates import Certificate
 from evenscore.inference.estimate import Estimate, GapKey, percent
 from evenscore.scores import CLASSES, ClassName
 from evenscore.scores.arrays import Bools, Floats
+from evenscore.scores.rates import CATALOGUE
 
 Higher = Mapping[GapKey, tuple[str, str]]
 
@@ -19,47 +20,203 @@ _HEADLINE = "inter_group"  # the gap people understand first, if it is beyond th
 _SHOWN = 3  # gaps of a family told one by one
 _NAMED = 6  # main groups named in a sentence
 _WIDE_ENOUGH = 0.1  # rates; a certificate of a narrower range is no good news
+_NO_OUTCOMES = Finding(
+    "unclear",
+    "The outcomes are not known: nothing can be said about errors, nor about how well the score "
+    "ranks people, and the groups may differ in who should be selected.",
+)
 _BANDS = {"dkw": "the DKW inequality, for any sample", "simultaneous": "the bootstrap"}
 
 
 def findings_of(result: AuditResult, higher: Higher) -> tuple[Finding, ...]:
-    """The findings of an audit, most important first; `higher` says who ranks higher by a gap."""
+    """The findings of an audit: first what happens at the cuts in use, then the most important.
+
+    `higher` says who ranks higher by a gap.
+    """
+    ranking = (_ranking(result),) if result.outcomes_known else ()
     if len(result.compared_groups) < 2:
         only = f"There is one group only, {result.compared_groups[0]}: gaps need two groups."
-        return Finding("unclear", only), _ranking(result)
+        return Finding("unclear", only), *ranking
     if result.sample.distinct_scores == 1:
         nobody = "All scores are equal: the score ranks nobody, and no gap of it means anything."
-        return Finding("unclear", nobody), _ranking(result)
+        return Finding("unclear", nobody), *ranking
+    at_the_cuts = tuple(_at_the_cuts(result, higher))
+    if not result.outcomes_known:
+        return *at_the_cuts, _NO_OUTCOMES, *_selection(result), *_main_groups(result)
     findings = (
         *_gaps(result, higher),
         *_stretches(result),
         *_even(result),
         *_unclear(result),
-        _ranking(result),
+        *ranking,
         *_within_groups(result),
         *_selection(result),
         *_main_groups(result),
     )
-    return tuple(sorted(findings, key=lambda finding: finding.kind != "gap"))
+    return *at_the_cuts, *sorted(findings, key=lambda finding: finding.kind != "gap")
+
+
+# ---------------------------------------------------------------------- at the cuts in use
+
+
+def _at_the_cuts(result: AuditResult, higher: Higher) -> Iterable[Finding]:
+    """What happens there: gaps beyond the tolerance, what cannot be told, what is shown to be even.
+
+    One sentence for each rate whose gap is beyond, about the worst pair of main groups, and one for
+    all other rates together.
+    """
+    block = result.block(CutsInUse)
+    if block.reason:
+        text = f"Nothing can be said about the cuts in use: {block.reason}."
+        yield Finding("unclear", text)
+        return
+    unclear: dict[str, list[Estimate]] = {}
+    even: dict[str, list[Estimate]] = {}
+    by_rate: dict[str, list[Estimate]] = {}
+    for gap in result.cut_gaps:
+        by_rate.setdefault(_title(gap), []).append(gap)
+    for title, gaps in by_rate.items():
+        beyond = [gap for gap in gaps if gap.verdict == "beyond"]
+        if beyond:
+            yield Finding("gap", _beyond_at_a_cut(result, _worst(result, beyond), higher))
+        elif all(gap.verdict == "within" for gap in gaps):
+            even[title] = gaps
+        else:
+            unclear[title] = gaps
+    if (
+        len(unclear) + len(even) == len(by_rate)
+        and block.certificate
+        and block.certificate.certified
+    ):
+        unclear, even = {}, by_rate  # one statement about all of them, named beforehand
+    if unclear:
+        yield _unclear_at_the_cuts(result, unclear)
+    if even:
+        yield _even_at_the_cuts(result, even, all_rates=len(even) == len(by_rate))
+
+
+def _beyond_at_a_cut(result: AuditResult, gap: Estimate, higher: Higher) -> str:
+    """A gap that lies beyond, in numbers that people can check."""
+    settings = result.settings
+    least = min(abs(end) for end in gap.ends("beyond"))
+    asked = "" if result.block(CutsInUse).asked else " over the cuts in use"
+    many = asked or (f" over all {result.n_gaps:,} gaps" if result.n_gaps > 1 else "")
+    text = (
+        f"{_capital(gap.words)}: {_points(gap.value)}, at least {_number(least)} with "
+        f"{percent(settings.confidence_level)} confidence{many}, beyond the tolerance of "
+        f"{_points(settings.tolerance)}."
+    )
+    return text + _favours(result, gap, higher)
+
+
+def _unclear_at_the_cuts(result: AuditResult, unclear: Mapping[str, list[Estimate]]) -> Finding:
+    """What cannot be told there, and how large a gap may be."""
+    settings = result.settings
+    gaps = [gap for some in unclear.values() for gap in some]
+    known = [gap for gap in gaps if gap.has_interval]
+    where, tolerance = result.cuts.text(settings.words), _points(settings.tolerance)
+    if not known:
+        reason = gaps[0].warnings[0] if gaps[0].warnings else "there is no interval"
+        text = f"{_capital(where)} nothing can be said about the {_listed(unclear)}: {reason}."
+        return Finding("unclear", text)
+    worst = _worst(result, known)
+    most = max(abs(end) for gap in known for end in gap.ends("within"))
+    text = (
+        f"{_capital(where)} this sample cannot tell whether the {_listed(unclear)} of the groups "
+        f"differ by more than {tolerance}: the largest difference seen is {_points(worst.value)} "
+        f"({worst.words}), and up to {_number(most)} may be true."
+    )
+    return Finding("unclear", text + _how_many(result))
+
+
+def _how_many(result: AuditResult) -> str:
+    """How many people it would take to be sure, if it is for the lack of them that nobody is."""
+    certificate, words = result.certificate, result.settings.words
+    if certificate is None or certificate.lacking != "data" or not certificate.needed:
+        return ""
+    cell, now = certificate.smallest
+    for on in CLASSES:
+        cell = cell.replace(f"{on} of ", f"{words.of(on)} of ", 1) if cell.startswith(on) else cell
+    return (
+        f" For a score without any difference to be shown to have none beyond the tolerance, it "
+        f"would take about {certificate.needed:,} {cell}; there are {now:,}."
+    )
+
+
+def _even_at_the_cuts(
+    result: AuditResult, even: Mapping[str, list[Estimate]], *, all_rates: bool
+) -> Finding:
+    """What is shown to be within the tolerance there."""
+    settings = result.settings
+    worst = _worst(result, [gap for some in even.values() for gap in some])
+    where = _capital(result.cuts.text(settings.words)).replace("At cuts", "At all cuts", 1)
+    text = (
+        f"{where} the {_listed(even)} of all groups differ by at most "
+        f"{_points(settings.tolerance)}, with {percent(settings.confidence_level)} confidence; the "
+        f"largest difference seen is {_points(worst.value)} ({worst.words})."
+    )
+    return Finding("even" if all_rates else "context", text)
+
+
+def _worst(result: AuditResult, gaps: Iterable[Estimate]) -> Estimate:
+    """The largest gap, of main groups if there are such."""
+    return min(gaps, key=lambda gap: (not result.is_headline(gap), -abs(np.nan_to_num(gap.value))))
+
+
+def _title(gap: Estimate) -> str:
+    """The rates that a gap compares: 'false negative rates'."""
+    title = CATALOGUE[gap.name.removesuffix("_gap")].title
+    return title if title.endswith("positives") else f"{title}s"
+
+
+def _listed(titles: Iterable[str]) -> str:
+    *first, last = titles
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _points(share: float) -> str:
+    """A difference of two shares: '12.7 points'."""
+    number = _number(share)
+    return f"{number} point" if number == "1" else f"{number} points"
+
+
+def _number(share: float) -> str:
+    return f"{abs(100.0 * share):.1f}".removesuffix(".0")
+
+
+def _favours(result: AuditResult, gap: Estimate, higher: Higher) -> str:
+    """Whom a gap favours, if that is known: where low scores are selected, who ranks lower is."""
+    ranked = higher.get(gap.key)
+    if ranked is None:
+        return ""
+    low = result.settings.cuts is not None and result.settings.cuts.selected == "low"
+    return result.settings.words.favours(*(ranked[::-1] if low else ranked))
+
+
+# ---------------------------------------------------------------------- all gaps
 
 
 def _gaps(result: AuditResult, higher: Higher) -> Iterable[Finding]:
-    """The gaps that lie beyond the tolerance, with the confidence over all gaps."""
+    """The other gaps that lie beyond the tolerance, with the confidence over all gaps."""
     tolerance = result.settings.tolerance
-    if not result.beyond:
-        defined = [gap for gap in result.gaps if not np.isnan(gap.value)]
-        text = f"No gap is shown to be beyond the tolerance of {tolerance:g}"
+    told_before = {gap.key for gap in result.cut_gaps}
+    others = [gap for gap in result.gaps if gap.key not in told_before]
+    if others and not any(gap.verdict == "beyond" for gap in others):
+        defined = [gap for gap in others if not np.isnan(gap.value)]
+        other = "" if len(others) == len(result.gaps) else "other "
+        text = f"No {other}gap is shown to be beyond the tolerance of {tolerance:g}"
         if defined:
             main = [gap for gap in defined if result.is_headline(gap)]
             largest = max(main or defined, key=lambda gap: abs(gap.value))
             whose = " between main groups" if 0 < len(main) < len(defined) else ""
             text += f"; the largest seen{whose} is {largest.value:+.3f} ({largest.title})"
         yield Finding("context", f"{text}.")
-        return
-    told = 0
+    told = len({_title(gap) for gap in result.cut_gaps if gap.verdict == "beyond"})
+    told *= result.block(CutsInUse).asked
     for gaps in result.headings.values():
         beyond = sorted(
-            (gap for gap in gaps if gap.verdict == "beyond"), key=lambda gap: -abs(gap.value)
+            (gap for gap in gaps if gap.verdict == "beyond" and gap.key not in told_before),
+            key=lambda gap: -abs(gap.value),
         )
         # Stable: the others by size.
         beyond.sort(key=lambda gap: (not result.is_headline(gap), gap.name != _HEADLINE))
@@ -75,10 +232,7 @@ def _gaps(result: AuditResult, higher: Higher) -> Iterable[Finding]:
                 f"{percent(gap.confidence_level)} interval over all gaps {low:+.3f} to "
                 f"{high:+.3f}, all of it beyond the tolerance of {tolerance:g}."
             )
-            ranked = higher.get(gap.key)
-            if ranked is not None:
-                text += result.settings.words.favours(*ranked)
-            yield Finding("gap", text)
+            yield Finding("gap", text + _favours(result, gap, higher))
     more = len(result.beyond) - told
     if more:
         yield Finding(
@@ -128,16 +282,17 @@ def _runs(rates: Floats, where: Bools) -> list[Floats]:
 
 def _even(result: AuditResult) -> Iterable[Finding]:
     """What is shown to be within the tolerance."""
-    level = percent(result.settings.confidence_level)
-    for on in CLASSES:
-        told = _told_certificate(result, on)
+    stated = result.settings.confidence_level
+    level = percent(stated)
+    for on, told in _told_certificates(result).items():
         if told.certified:
             wide = told.width >= _WIDE_ENOUGH
+            both = f"; {level} for both classes together" if told.confidence_level > stated else ""
             width = f"a range of width {told.width:.3g}" + ("" if wide else " only")
             yield Finding(
                 "even" if wide else "context",
                 f"{_capital(result.settings.words.of(on))}: {_small(told.words[:-1])}, {width} (by "
-                f"{_BANDS[told.method]}; {level} for both classes together).",
+                f"{_BANDS[told.method]}{both}).",
             )
     within = len(result.with_verdict("within"))
     tolerance = f"{result.settings.tolerance:g}"
@@ -152,9 +307,9 @@ def _even(result: AuditResult) -> Iterable[Finding]:
         )
 
 
-def _told_certificate(result: AuditResult, on: ClassName) -> Certificate:
-    """The certificate of a class that is told: chosen by its method, not by what it certifies."""
-    return [certificate for certificate in result.certificate if certificate.on == on][-1]
+def _told_certificates(result: AuditResult) -> dict[ClassName, Certificate]:
+    """The certificate of each class that is told: by its method, not by what it certifies."""
+    return {certificate.on: certificate for certificate in result.roc_certificates}  # type: ignore[misc]
 
 
 def _unclear(result: AuditResult) -> Iterable[Finding]:
@@ -188,8 +343,7 @@ def _unclear(result: AuditResult) -> Iterable[Finding]:
             f"{len(undefined)} of the {len(result.gaps)} gaps have no value or no interval "
             f"({reason}).",
         )
-    for on in CLASSES:
-        last = _told_certificate(result, on)
+    for on, last in _told_certificates(result).items():
         if not last.certified:
             kind: Literal["context", "unclear"] = "unclear"
             if last.lacking == "evenness":
@@ -226,11 +380,11 @@ def _within_groups(result: AuditResult) -> Iterable[Finding]:
 
 def _selection(result: AuditResult) -> Iterable[Finding]:
     """Selection rates of main groups at the first threshold looked at."""
-    table, ratio = result.thresholds, result.block(Cuts).headline
+    table, ratio = result.thresholds, result.block(CutsInUse).headline
     if ratio:
-        yield Finding(
-            "context", f"At the cut {table.thresholds[0]:.4g} ({table.labels[0]}), {ratio}."
-        )
+        share = f"selects {table.selected_share[0]:.1%} of everyone"
+        text = f"At the cut {table.thresholds[0]:.4g}, which {share}, {ratio}."
+        yield Finding("context", text)
 
 
 def _main_groups(result: AuditResult) -> Iterable[Finding]:

@@ -7,13 +7,20 @@ import numpy as np
 
 from evenscore.auditing.groups import ComparedTable, Pair
 from evenscore.auditing.parts import FamilyRecord, GapKind, Settings
-from evenscore.gaps import AucConstraint, ConstraintLike, GapFamily, RocConstraint, as_constraints
+from evenscore.gaps import (
+    AucConstraint,
+    ConstraintLike,
+    Cuts,
+    GapFamily,
+    RateConstraint,
+    as_constraints,
+)
 from evenscore.gaps.catalogue import constraint_names
+from evenscore.gaps.cuts import DEFAULT_CUTS, check_cuts
 from evenscore.gaps.family import EstimateSettings, family_estimates
 from evenscore.inference.decisions import decide
 from evenscore.inference.estimate import Estimate, GapKey
 from evenscore.inference.intervals import Intervals, joined_intervals
-from evenscore.scores import CLASSES
 
 ALL_PAIRS = 45  # pairs, those of ten groups, up to which every one is estimated
 WORST_PAIRS = 10  # pairs kept of each family, if there are more
@@ -29,15 +36,46 @@ class AuditedGaps:
     omitted: tuple[str, ...]
 
 
-def families_of(constraints: ConstraintLike | None, rates: Sequence[float]) -> list[GapFamily]:
-    """The families to audit: by default the named AUC notions, and ROC gaps at the rates."""
-    if constraints is not None:
-        families = as_constraints(constraints)
-        if not families:
-            raise ValueError("There is nothing to audit: constraints is empty.")
-        return families
-    by_class = [RocConstraint(on=on, rates=tuple(rates)) for on in CLASSES]
-    return [*(AucConstraint.named(name) for name in constraint_names()), *by_class]
+def families_of(
+    constraints: ConstraintLike | None, cuts: Cuts | None, *, outcomes_known: bool
+) -> list[GapFamily]:
+    """The families to audit: by default the rates at the cuts in use, then the AUC notions."""
+    if constraints is None:
+        rates = rates_in_use(cuts or DEFAULT_CUTS, outcomes_known=outcomes_known)
+        names = constraint_names() if outcomes_known else ()
+        return [rates, *(AucConstraint.named(name) for name in names)]
+    families = as_constraints(constraints)
+    if not families:
+        raise ValueError("There is nothing to audit: constraints is empty.")
+    needy = [family.name for family in families if family.needs_outcomes]
+    if needy and not outcomes_known:
+        raise ValueError(
+            f"{needy[0]} needs outcomes, and there are none: without them only the selection of "
+            "everyone can be audited."
+        )
+    return families
+
+
+def rates_in_use(cuts: Cuts, *, outcomes_known: bool) -> GapFamily:
+    """What is compared at the cuts in use by default: both errors; without outcomes, selection."""
+    return RateConstraint(*(("fpr", "fnr") if outcomes_known else ("selection",)), cuts=cuts)
+
+
+def cuts_of(cuts: Cuts | None, families: Sequence[GapFamily], *, outcomes_known: bool) -> Cuts:
+    """The cuts in use: those given, or else the first that a constraint is about."""
+    known = [family.rates_at_cuts.cuts for family in families if family.rates_at_cuts is not None]
+    chosen = check_cuts(cuts) if cuts is not None else (known or [DEFAULT_CUTS])[0]
+    if any(other.selected != chosen.selected for other in known):
+        raise ValueError(
+            f"The cuts in use select {chosen.selected} scores, and a constraint is about cuts that "
+            "do not: say the same of both."
+        )
+    if not outcomes_known and chosen.of != "everyone":
+        raise ValueError(
+            f"Cuts as shares of {chosen.of} need outcomes, and there are none: say which shares of "
+            "everyone will be selected, or at which thresholds."
+        )
+    return chosen
 
 
 def audited_gaps(

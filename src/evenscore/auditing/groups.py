@@ -172,11 +172,12 @@ class GroupChoice:
         told = [f"{self.names[k]} ({_sizes(scores, k)})" for k in self.small[:_LISTED]]
         more = f" and {n - _LISTED} more" if n > _LISTED else ""
         words = ("group", "is", "it is") if n == 1 else ("groups", "are", "they are")
-        few = f"fewer than {self.least} people in a class"
+        few = f"fewer than {self.least} people{' in a class' if _has_classes(scores) else ''}"
         if self.least is None:
             few = "nobody in it" if n == 1 else "nobody in them"
         elif _weighted(scores):
-            few = f"a class worth fewer than {self.least} people"
+            some = "a class" if _has_classes(scores) else "people"
+            few = f"{some} worth fewer than {self.least} people"
         return (
             f"{n} {words[0]} with {few} {words[1]} not compared: {', '.join(told)}{more}; "
             f"{words[2]} shown apart.",
@@ -189,6 +190,7 @@ def choose_groups(
     *,
     min_group_size: int | None = None,
     reference_group: Any = None,
+    outcomes_known: bool = True,
 ) -> GroupChoice:
     """Decide which groups are compared; a choice that cannot be is refused in one sentence.
 
@@ -201,7 +203,7 @@ def choose_groups(
     (('a', 'b'), ('c',), 1)
     """
     names, n_groups = scores.names, scores.n_groups
-    sizes = scores.independent_sizes.min(axis=0)
+    sizes = scores.independent_sizes[: 2 if outcomes_known else 1].min(axis=0)
     present = np.flatnonzero(scores.cell_weights.sum(axis=0) > 0.0).tolist()
     least: int | None = MIN_GROUP_SIZE if min_group_size is None else min_group_size
     assert least is not None
@@ -211,7 +213,7 @@ def choose_groups(
             largest = sorted(present, key=lambda k: -float(sizes[k]))[:3]
             told = ", ".join(f"{names[k]} ({_sizes(scores, k)})" for k in largest)
             raise ValueError(
-                f"A minimum of {min_group_size:,} people in each class leaves fewer than two "
+                f"A minimum of {min_group_size:,} people{_in_each(scores)} leaves fewer than two "
                 f"groups to compare: the largest are {told}."
             )
         compared, least = present, None
@@ -236,8 +238,9 @@ def choose_groups(
                 f"The reference group {names[reference]} has nobody in it: take another group."
             )
         raise ValueError(
-            f"The reference group {names[reference]} has {_sizes(scores, reference)}, and {least} "
-            "in each class are needed: take a larger group, or a smaller minimum size of groups."
+            f"The reference group {names[reference]} has {_sizes(scores, reference)}, and "
+            f"{least}{_in_each(scores)} are needed: take a larger group, or a smaller minimum size "
+            "of groups."
         )
     return replace(choice, reference=reference)
 
@@ -267,11 +270,24 @@ def _sizes(scores: GroupedScores, k: int) -> str:
         for name, count in zip(CLASSES, scores.cell_counts[:, k].tolist(), strict=True)
     ]
     told = " and ".join(both)
+    if not _has_classes(scores):
+        told = f"{scores.cell_counts[0, k]:,.0f} people"
     if not _weighted(scores):
         return told
     # Rounded down: 29.6 of 30 are not 30.
     worth = np.floor(scores.independent_sizes[:, k] + 1e-9)
+    if not _has_classes(scores):
+        return f"{told}, worth {worth[0]:,.0f}"
     return f"{told}, worth {worth[0]:,.0f} and {worth[1]:,.0f}"
+
+
+def _has_classes(scores: GroupedScores) -> bool:
+    """Whether there are positives: not where outcomes are unknown."""
+    return bool(scores.cell_weights[1].sum() > 0.0)
+
+
+def _in_each(scores: GroupedScores) -> str:
+    return " in each class" if _has_classes(scores) else ""
 
 
 def _weighted(scores: GroupedScores) -> bool:

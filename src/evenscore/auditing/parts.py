@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from evenscore.gaps.cuts import Cuts
 from evenscore.gaps.words import Words
 from evenscore.inference.estimate import GapKey
 from evenscore.scores import ClassName
@@ -18,10 +19,10 @@ class Settings:
     `min_group_size` is how many observations each class of a compared group is worth at least, if
     groups were left out for that; `reference_group` whom the groups are compared with, if not with
     each other.
-    `trained_on` says whether the score was trained on these rows; None if nobody said.
+    `trained_on` says whether the score was trained on these rows; None if nobody said. `cuts` are
+    those in use; audits before version 3.0 were not asked about any.
     """
 
-    rates: tuple[float, ...]
     tolerance: float
     confidence_level: float
     random_state: int
@@ -30,6 +31,7 @@ class Settings:
     min_group_size: int | None = None
     reference_group: str | None = None
     trained_on: bool | None = None
+    cuts: Cuts | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,8 @@ class Sample:
     the cell is worth at the least. `tied_share` is the share of people whose score somebody else
     has too. `compared_groups` are those large enough to be compared, `main_groups` the largest of
     them, which hold most people; files of version 2.0 lack both. `clusters` is how many there are;
-    None if all rows are taken to be independent.
+    None if all rows are taken to be independent. Unless `outcomes_known`, everybody is
+    counted in the first row of the arrays, and there is no prevalence.
     """
 
     n: int
@@ -83,6 +86,7 @@ class Sample:
     compared_groups: tuple[str, ...] = ()
     main_groups: tuple[str, ...] = ()
     clusters: int | None = None
+    outcomes_known: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,7 +78,11 @@ def from_plain(kind: Any, data: Any, where: str = "") -> Any:
     if origin is tuple:
         if isinstance(data, str) or not isinstance(data, Sequence):
             raise ValueError(f"{where} must be a list, not {data!r}.")
-        return tuple(from_plain(arguments[0], x, f"{where}[{i}]") for i, x in enumerate(data))
+        kinds = arguments if arguments[-1] is not Ellipsis else arguments[:1] * len(data)
+        if len(kinds) != len(data):
+            raise ValueError(f"{where} must be a list of {len(kinds)}, not {data!r}.")
+        pairs = enumerate(zip(kinds, data, strict=True))
+        return tuple(from_plain(part, x, f"{where}[{i}]") for i, (part, x) in pairs)
     # A bool is an int to Python, not to JSON.
     if kind not in (str, int, bool) or type(data) is not kind:
         raise ValueError(f"{where} must be of type {_named(kind)}, not {data!r}.")

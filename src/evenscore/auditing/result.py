@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar, final
 
 from evenscore.auditing.blocks import (
+    AtThresholds,
     Block,
     Certificates,
     Curves,
-    Cuts,
+    CutsInUse,
     Permutations,
     Ranking,
     Shape,
@@ -46,10 +47,12 @@ class AuditResult(Showable):
 
     Every AUC and gap is an `Estimate` with its interval. `gaps` is one list, whatever the family:
     each has its `verdict`, corrected for all `n_gaps` that were looked at, and `families` says what
-    each kind of gap compares. The other parts are `blocks`, of which `auc`, `auc_matrix`,
-    `roc_gaps` (curves with bands), `roc_curves`, `certificate`, `thresholds` (the rates of the
-    groups at the cuts asked for), `explorer` (at cuts all over the scores), `fair_cuts`,
-    `calibration`, `distributions` and `permutation_tests` are read directly. Of `groups`, only the
+    each kind of gap compares. The other parts are `blocks`, of which `cuts` (those in use),
+    `certificate`, `cut_gaps`, `cut_curves` and `thresholds` (what is certified of all gaps there,
+    the gaps, curves of the rates of the groups, and these rates at some of the cuts), `auc`,
+    `auc_matrix`, `roc_curves`, `explorer` (rates at cuts all over the scores), `fair_cuts`,
+    `calibration`, `distributions`, `permutation_tests` and, where ROC gaps were asked for,
+    `roc_gaps` (curves with bands) and `roc_certificates` are read directly. Of `groups`, only the
     `compared_groups` have gaps, `small_groups` are shown apart, and the `main_groups` hold most
     people. With many groups only the worst pairs are kept, and `omitted` says what was left out.
     `findings` says the most important in sentences, `warnings` what to keep in mind, and
@@ -103,13 +106,19 @@ class AuditResult(Showable):
     """Curves of ROC gaps, with bands."""
     roc_curves = _part(Curves, lambda block: block.roc_curves)
     """Everyone's ROC curve, then each group's."""
-    certificate = _part(Certificates, lambda block: block.certificates)
-    """On which rates the gaps are within the tolerance, by class and method."""
-    thresholds = _part(Cuts, lambda block: block.thresholds)
-    """The rates of the groups at the cuts asked for."""
-    explorer = _part(Cuts, lambda block: block.explorer)
+    roc_certificates = _part(Certificates, lambda block: block.certificates)
+    """On which rates the ROC gaps are within the tolerance, by class and method."""
+    cuts = _part(CutsInUse, lambda block: block.cuts)
+    """The cuts in use."""
+    certificate = _part(CutsInUse, lambda block: block.certificate)
+    """That the rates differ by at most the tolerance at the cuts in use, or why that is not so."""
+    cut_curves = _part(CutsInUse, lambda block: block.curves)
+    """The rates of the groups over the cuts in use."""
+    thresholds = _part(CutsInUse, lambda block: block.chosen)
+    """The rates of the groups at some of the cuts in use."""
+    explorer = _part(AtThresholds, lambda block: block.explorer)
     """The rates of the groups at cuts all over the scores."""
-    fair_cuts = _part(Cuts, lambda block: block.fair_cuts)
+    fair_cuts = _part(AtThresholds, lambda block: block.fair_cuts)
     """Thresholds at which the score is fair as a classifier."""
     calibration = _part(Shape, lambda block: block.calibration)
     """Shares of positives by bin of the score and group."""
@@ -118,7 +127,20 @@ class AuditResult(Showable):
     permutation_tests = _part(Permutations, lambda block: block.tests)
     """Tests of equal distributions."""
 
+    @property
+    def cut_gaps(self) -> tuple[Estimate, ...]:
+        """The gaps at the cuts in use, whether they were asked for or are context."""
+        block = self.block(CutsInUse)
+        if not block.asked:
+            return block.gaps
+        return tuple(gap for gap in self.gaps if gap.kind in block.kinds)
+
     # ------------------------------------------------------------------ what it says
+
+    @property
+    def outcomes_known(self) -> bool:
+        """Whether it is known who is positive; if not, selection alone was audited."""
+        return self.sample.outcomes_known
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -245,12 +267,13 @@ class AuditResult(Showable):
         return cls.from_dict(read_json(path))
 
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """One row per estimate: the AUCs, then every gap.
+        """One row per estimate: the AUCs, if outcomes are known, then every gap.
 
         The column `verdict` says whether a gap lies beyond the tolerance. `backend` is "pandas",
         "polars" or "pyarrow"; None takes the first that is installed.
         """
-        return data_frame(estimate_columns((self.auc, *self.auc_by_group, *self.gaps)), backend)
+        aucs = (self.auc, *self.auc_by_group) if self.outcomes_known else ()
+        return data_frame(estimate_columns((*aucs, *self.gaps)), backend)
 
     # ------------------------------------------------------------------ on screen
 
@@ -260,11 +283,13 @@ class AuditResult(Showable):
         return "\n".join([head, *(f"- {finding}" for finding in self.findings)])
 
     def __repr__(self) -> str:
-        auc, groups = self.auc, ", ".join(self.groups[:6])
+        groups, ranking = ", ".join(self.groups[:6]), "outcomes unknown"
         more = f", … ({len(self.groups)} groups)" if len(self.groups) > 6 else ""
+        if self.outcomes_known:
+            auc = self.auc
+            ranking = f"AUC {auc.value:.3f} ({auc.low:.3f} to {auc.high:.3f})"
         return (
-            f"<AuditResult: {self.sample.n:,} people, groups {groups}{more}, "
-            f"AUC {auc.value:.3f} ({auc.low:.3f} to {auc.high:.3f}), "
+            f"<AuditResult: {self.sample.n:,} people, groups {groups}{more}, {ranking}, "
             f"{len(self.beyond)} of {len(self.gaps)} gaps beyond {self.settings.tolerance:g}>"
         )
 

@@ -12,12 +12,13 @@ FEW = 30
 """A group of fewer clusters carries a warning: the variance between them is hardly known."""
 
 
-def sample_of(scores: GroupedScores, pos_label: str) -> Sample:
+def sample_of(scores: GroupedScores, pos_label: str, *, outcomes_known: bool = True) -> Sample:
     """Counts, weights and shares by cell; an empty sample or a class without anybody is refused."""
     counts = scores.cell_counts
     if counts.sum() == 0:
         raise ValueError("There is nobody to audit: there are no rows of positive weight.")
-    scores.require_classes()
+    if outcomes_known:
+        scores.require_classes()
     starts = starts_of_runs(scores.score)
     shared = np.add.reduceat(scores.count, starts)
     n = float(counts.sum())
@@ -31,13 +32,16 @@ def sample_of(scores: GroupedScores, pos_label: str) -> Sample:
         cell_counts=counts,
         cell_weights=scores.cell_weights,
         effective_sizes=scores.independent_sizes,
-        prevalence=scores.prevalence,
-        prevalence_by_group=scores.prevalence_by_group,
+        prevalence=scores.prevalence if outcomes_known else float("nan"),
+        prevalence_by_group=(
+            scores.prevalence_by_group if outcomes_known else np.full(scores.n_groups, np.nan)
+        ),
         group_share=scores.group_share,
         lowest_score=float(scores.score[0]),
         highest_score=float(scores.score[-1]),
         distinct_scores=len(starts),
         tied_share=float(shared[shared > 1.0].sum() / n),
+        outcomes_known=outcomes_known,
     )
 
 
@@ -69,11 +73,11 @@ def assumptions_of(sample: Sample, trained_on: bool | None) -> tuple[str, ...]:
 
 
 def warnings_about(
-    scores: GroupedScores, sample: Sample, zero_weights: int, auc: Estimate
+    scores: GroupedScores, sample: Sample, zero_weights: int, auc: Estimate | None
 ) -> tuple[str, ...]:
     """What to keep in mind when reading the numbers."""
     warnings = []
-    if auc.high < 0.5:
+    if auc is not None and auc.high < 0.5:
         warnings.append(
             f"The score ranks positives below negatives (AUC {auc.value:.3f}): is the positive "
             f"label really {sample.pos_label}, and does a high score speak for it?"
@@ -88,6 +92,7 @@ def warnings_about(
         warnings.append(f"There is one group only, {sample.groups[0]}: gaps need two groups.")
     compared = np.isin(sample.groups, sample.compared_groups)
     cells = np.flatnonzero((scores.cell_weights == 0) & compared).tolist()
+    cells = cells if sample.outcomes_known else []
     empty = [scores.cell_name(cell) for cell in cells]
     if empty:
         warnings.append(f"There are no {' and no '.join(empty[:6])}: what needs them is undefined.")
@@ -102,14 +107,15 @@ def warnings_about(
         )
     sizes = np.where(compared, sample.effective_sizes, 0.0).reshape(-1)
     small = [
-        f"{scores.cell_name(int(cell))} ({sizes[cell]:.0f})"
+        f"{_cell_name(scores, sample, int(cell))} ({sizes[cell]:.0f})"
         for cell in np.flatnonzero((sizes > 0) & (sizes < SMALL_CELL))
     ]
     if small:
         more = f" and {len(small) - 6} more" if len(small) > 6 else ""
         unit = "observations" if sample.clusters is None else "clusters"
+        cells_of = "Cells" if sample.outcomes_known else "Groups"
         warnings.append(
-            f"Cells worth fewer than {SMALL_CELL} {unit} make intervals unreliable: "
+            f"{cells_of} worth fewer than {SMALL_CELL} {unit} make intervals unreliable: "
             f"{', '.join(small[:6])}{more}."
         )
     numbers = numeric_groups(sample.groups, sample.cell_counts.sum(axis=0))
@@ -126,6 +132,11 @@ def warnings_about(
     if zero_weights:
         warnings.append(f"{zero_weights:,} rows have weight zero and count for nothing.")
     return tuple(warnings)
+
+
+def _cell_name(scores: GroupedScores, sample: Sample, cell: int) -> str:
+    """A cell, or its group where there are no classes."""
+    return scores.cell_name(cell) if sample.outcomes_known else sample.groups[cell]
 
 
 def _look_alike(groups: tuple[str, ...]) -> tuple[str, str] | None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evenscore.auditing.result import AuditResult
 
 FORMAT = "evenscore.audit"
-SCHEMA_VERSION = "2.1"
+SCHEMA_VERSION = "3.0"
 
 FIELDS: dict[str, Any] = {
     "title": str,
@@ -57,13 +57,15 @@ def audit_from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"This is not an audit: it lacks 'format': {FORMAT!r}.")
     version = str(data.get("schema_version"))
     major = version.split(".")[0]
-    if major == "1":
-        data = _from_1(data)
-    elif major != SCHEMA_VERSION.split(".")[0]:
+    if major not in ("1", "2", SCHEMA_VERSION.split(".")[0]):
         raise ValueError(
-            f"The audit is of schema version {version}; this evenscore reads versions 1 and "
+            f"The audit is of schema version {version}; this evenscore reads versions 1, 2 and "
             f"{SCHEMA_VERSION}."
         )
+    if major == "1":
+        data = _from_1(data)
+    if major in ("1", "2"):
+        data = _from_2(data)
     data = {**_ADDED, **data}
     missing = [name for name in (*FIELDS, "blocks") if name not in data]
     if missing:
@@ -93,6 +95,43 @@ def read_json(path: str | Path) -> Any:
 
 
 # ---------------------------------------------------------------------- older versions
+
+
+def _from_2(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Version 2 knew no cuts in use: it had thresholds that select shares of all negatives."""
+    settings, blocks = data.get("settings"), data.get("blocks")
+    if not isinstance(settings, Mapping) or not isinstance(blocks, Mapping):
+        return {**data}  # refused with the fields that are missing
+    cuts, others = blocks.get("cuts"), {k: v for k, v in blocks.items() if k != "cuts"}
+    if isinstance(cuts, Mapping) and isinstance(cuts.get("thresholds"), Mapping):
+        chosen = cuts["thresholds"]
+        rates = settings.get("rates") or []
+        by_share = len(rates) == len(chosen["labels"]) and "asked for" not in chosen["labels"]
+        level = settings.get("confidence_level")
+        in_use = {
+            "cuts": (
+                {"at": rates, "of": "negatives"}
+                if by_share
+                else {"thresholds": list(dict.fromkeys(chosen["thresholds"]))}
+            ),
+            "kinds": [],
+            "asked": False,
+            "gaps": [],
+            "chosen": chosen,
+            "curves": {
+                "thresholds": [],
+                "selected_share": [],
+                "groups": [],
+                "confidence_level": level,
+                "rates": [],
+            },
+            "headline": cuts.get("headline", ""),
+            "compared": data["sample"].get("compared_groups") or data["sample"].get("groups"),
+        }
+        kept = {name: cuts[name] for name in ("explorer", "fair_cuts") if name in cuts}
+        others = {"cuts_in_use": in_use, "at_thresholds": kept, **others}
+    return {**data, "blocks": others}
+
 
 _BLOCKS_OF_1 = {
     "ranking": {"auc": "auc", "by_group": "auc_by_group", "matrix": "auc_matrix"},

@@ -115,7 +115,7 @@ def tradeoff_path(
     >>> path.select(tolerance=0.05).tolerance
     0.02
     """
-    constraints = _check_scorer(scorer)
+    constraints = constraints_of(scorer)
     parameter, values = _grid(scorer, constraints, tolerances, strengths)
     check_count(cv, "cv", 2)
     check_level(confidence_level)
@@ -123,8 +123,8 @@ def tradeoff_path(
     scorer = clone(scorer)
     if scorer.get_params().get("random_state", 0) is None:
         scorer.set_params(random_state=int(rng.integers(2**31)))
-    data = _read(X, y, sensitive_features, sample_weight, cluster)
-    folds = _folds(data, cv, rng)
+    data = read_rows_of(X, y, sensitive_features, sample_weight, cluster)
+    folds = draw_folds(data, cv, rng)
     # Some scorers are fitted together, if they say so; all others one by one.
     together = parameter in getattr(scorer, "varied_together", ())
     parts = [list(values)] if together else [[value] for value in values]
@@ -138,7 +138,7 @@ def tradeoff_path(
         )
         for (part, fold), result in zip(tasks, results, strict=True):
             for value, (score, fine) in zip(part, result, strict=True):
-                share = _balanced(data, folds == fold)
+                share = balanced(data, folds == fold)
                 scores[value][folds == fold] = standardise(score, share).score
                 converged[value] &= fine
             advance(f"{parameter} {part[-1]:g}, fold {fold + 1}")
@@ -152,7 +152,7 @@ def tradeoff_path(
     return TradeoffPath(scorer, tuple(points), *rows, _smallest_cell(data), cluster)
 
 
-def _check_scorer(scorer: Any) -> list[GapFamily]:
+def constraints_of(scorer: Any) -> list[GapFamily]:
     """The constraints of a scorer; one that has none, or cannot have any, is refused."""
     if isinstance(scorer, RepairedScorer):
         raise TypeError(
@@ -205,7 +205,7 @@ def _grid(
     return "tolerance", [math.inf, *reversed(values)]
 
 
-def _read(
+def read_rows_of(
     X: Any, y: Any, sensitive_features: Any, sample_weight: Any, cluster: Any = None
 ) -> TrainingSet:
     """The rows of positive weight."""
@@ -238,7 +238,7 @@ def _smallest_cell(data: TrainingSet) -> tuple[str, int]:
     return data.cell_name(smallest), int(sizes[smallest])
 
 
-def _folds(data: TrainingSet, cv: int, rng: np.random.Generator) -> Ints:
+def draw_folds(data: TrainingSet, cv: int, rng: np.random.Generator) -> Ints:
     """The fold of every row: in all of them the same share of every class and group.
 
     Or as much so as clusters that stay whole allow.
@@ -253,7 +253,7 @@ def _folds(data: TrainingSet, cv: int, rng: np.random.Generator) -> Ints:
     return data.folds(cv, rng)
 
 
-def _balanced(data: TrainingSet, tested: Bools) -> Floats:
+def balanced(data: TrainingSet, tested: Bools) -> Floats:
     """Weights of the rows of a fold that give every cell its share of all the data.
 
     Where clusters stay whole a fold may lack a cell: then it is the others that have theirs.
@@ -273,17 +273,9 @@ def _fit_and_score(
     tested: Bools,
 ) -> list[tuple[Floats, bool]]:
     """Fit on the rows of the other folds; the scores of this fold, and whether fits converged."""
-    train, test = np.flatnonzero(~tested), np.flatnonzero(tested)
-    X, held_out = _safe_indexing(data.X, train), _safe_indexing(data.X, test)
-    y = data.positive[train].astype(np.intp)
-    columns: dict[str, Any] = {"sensitive_features": data.codes[train]}
-    if data.weight is not None:
-        columns["sample_weight"] = data.weight[train]
-    if data.cluster is not None:
-        columns |= cluster_for(scorer, data.cluster[train])
-    scorer = clone(scorer)
-    if "verbose" in scorer.get_params():
-        scorer.set_params(verbose=False)
+    X, y, columns = training_rows(scorer, data, ~tested)
+    held_out = _safe_indexing(data.X, np.flatnonzero(tested))
+    scorer = silent(scorer)
     # One thread of BLAS: sums are then made in the same order whatever n_jobs is.
     with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -292,3 +284,20 @@ def _fit_and_score(
         else:
             fitted = [at_point(scorer, parameter, values[0]).fit(X, y, **columns)]
         return [(one.decision_function(held_out), bool(one.converged_)) for one in fitted]
+
+
+def training_rows(scorer: Any, data: TrainingSet, trained: Bools) -> tuple[Any, Ints, Any]:
+    """Features, labels and the other columns that a scorer is fitted on."""
+    train = np.flatnonzero(trained)
+    columns: dict[str, Any] = {"sensitive_features": data.codes[train]}
+    if data.weight is not None:
+        columns["sample_weight"] = data.weight[train]
+    if data.cluster is not None:
+        columns |= cluster_for(scorer, data.cluster[train])
+    return _safe_indexing(data.X, train), data.positive[train].astype(np.intp), columns
+
+
+def silent(scorer: Any) -> Any:
+    """The same scorer, not fitted, without a progress bar."""
+    scorer = clone(scorer)
+    return scorer.set_params(verbose=False) if "verbose" in scorer.get_params() else scorer

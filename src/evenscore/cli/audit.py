@@ -8,6 +8,7 @@ from typer import Option
 
 from evenscore.cli.errors import command, say, say_written, sentences
 from evenscore.cli.options import (
+    AuditedSource,
     Cluster,
     Gaps,
     Html,
@@ -15,28 +16,20 @@ from evenscore.cli.options import (
     Quiet,
     Score,
     Seed,
-    Source,
     check_outputs,
-    numbers,
 )
+from evenscore.gaps import GapFamily, RateConstraint
+from evenscore.gaps.catalogue import constraint_names
 from evenscore.gaps.words import SelectedIs, Words
 
 
 @command
 def audit(
-    source: Source,
+    source: AuditedSource,
     score: Score,
     gaps: Gaps,
     cluster: Cluster = None,
-    rates: Annotated[str, Option(help="Rates of the default ROC gaps and cuts.")] = "0.125,0.25",
     tolerance: Annotated[float, Option(help="The largest gap that counts as even.")] = 0.05,
-    threshold: Annotated[
-        list[float] | None,
-        Option(
-            help="A cut to look at: scores above it are selected. May be repeated.",
-            show_default="by --rates",
-        ),
-    ] = None,
     confidence_level: Annotated[float, Option(help="Confidence level of the intervals.")] = 0.95,
     min_group_size: Annotated[
         int | None,
@@ -83,13 +76,18 @@ def audit(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    r"""Audit a score: how well it ranks people, and how evenly between groups.
+    r"""Audit a score: are groups treated alike where it will be cut?
 
-    The file has one row per person: the score, the label (did they repay?) and
-    the groups. If it has several rows per person, household or branch, say so
-    with --cluster, or intervals are too narrow. By default every named AUC gap
-    is audited, and the ROC gaps of both classes at --rates; with --constraint or
-    --roc-rates, those gaps alone.
+    The file has one row per person: the score, the groups, and the label (did
+    they repay?). Without --label nothing can be said about errors, and who is
+    selected is audited alone. If there are several rows per person, household or
+    branch, say so with --cluster, or intervals are too narrow.
+
+    Say with --cuts where the score will be cut. By default the rates of both
+    errors are compared at these cuts, or those of --equal, and then every named
+    AUC gap. With --constraint or --roc-rates those gaps are audited, and rates
+    at the cuts only if --equal asks for them; what happens at the cuts is told
+    in any case.
 
     Exit codes: 0 done; 1 with --fail-on-gap when a gap lies beyond the
     tolerance with its whole interval, corrected for the number of gaps (the
@@ -98,7 +96,11 @@ def audit(
 
     Examples:
       evenscore audit scores.csv --label repaid --pos-label yes \
-        --score score --group sex --selected-is good --html report.html
+        --score score --group sex --cuts everyone=0.1:0.4 \
+        --selected-is good --html report.html
+
+      evenscore audit applicants.csv --score score --group sex \
+        --cuts thresholds=600,650 --inclusive
 
       evenscore audit scores.parquet --label y --score s \
         --group sex --group race --tolerance 0.1 --fail-on-gap --quiet
@@ -111,8 +113,7 @@ def audit(
 
     table = source.table
     check_outputs(table, html, json)
-    at = numbers(rates, "--rates")
-    asked = gaps.constraints()
+    asked = _constraints(gaps, outcomes_known=source.label is not None)
     words = Words(
         positives=positives, negatives=negatives, selected=selected, selected_is=selected_is
     )
@@ -124,18 +125,18 @@ def audit(
         with errors.status("Auditing …"):
             result = audit_scores(
                 people.grouped(),
-                constraints=asked or None,
-                rates=at or (),
+                cuts=gaps.where(),
+                constraints=asked,
                 tolerance=tolerance,
                 confidence_level=confidence_level,
                 min_group_size=min_group_size,
                 reference_group=reference_group,
                 random_state=seed,
-                thresholds=threshold or None,
                 words=words,
                 trained_on=trained_on,
                 title=title or f"{table.name}: {score} by {', '.join(source.group)}",
-                pos_label=people.pos_label,
+                pos_label=people.pos_label or None,
+                outcomes_known=source.label is not None,
                 zero_weights=people.rows.zero_weights,
                 notes=[people.remark] if people.remark else (),
             )
@@ -163,3 +164,13 @@ def audit(
             f"{worst.value:+.3f} ({low:+.3f} to {high:+.3f}) in {worst.title}."
         )
         raise typer.Exit(1)
+
+
+def _constraints(gaps: Gaps, *, outcomes_known: bool) -> list[str | GapFamily] | None:
+    """The gaps to audit: None for the default ones, which an audit knows."""
+    if gaps.constraint or gaps.roc_rates:
+        return gaps.constraints() if gaps.equal else gaps.others()
+    if gaps.equal is None:
+        return None
+    rates: list[str | GapFamily] = [RateConstraint(*gaps.rates(), cuts=gaps.where())]
+    return [*rates, *constraint_names()] if outcomes_known else rates

@@ -35,6 +35,7 @@ def demo(
     from evenscore.datasets import load_adult
     from evenscore.files.atomic import target_file, write_atomically
     from evenscore.gaps import RocConstraint
+    from evenscore.gaps.catalogue import constraint_names
     from evenscore.gaps.words import Words
     from evenscore.learning.boosted import BoostedScorer
     from evenscore.showing.report import render_comparison
@@ -49,7 +50,7 @@ def demo(
             data.y[data.test],
             scorer.decision_function(data.X[data.test]),
             sensitive_features=data.groups[data.test],
-            rates=RATES,
+            constraints=[*constraint_names(), RocConstraint(on="both", rates=RATES)],
             tolerance=TOLERANCE,
             words=Words(selected_is="good"),
             title=title,

@@ -66,7 +66,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         for name, parameter in parameters.items()
         for one in (fields[name].values() if name in fields else [parameter])
     ]
-    required_first = sorted(flat, key=lambda one: one.default is not one.empty)
+    by_name = [one.replace(kind=one.KEYWORD_ONLY) for one in flat]
+    required_first = sorted(by_name, key=lambda one: one.default is not one.empty)
     run.__signature__ = inspect.Signature(required_first)  # type: ignore[attr-defined]
     return run
 

@@ -1,18 +1,22 @@
 """`evenscore fit`: learn a fair score from a file, look at it on rows held out, keep it."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from rich.console import Console
+from sklearn.base import clone
 from typer import Option
 
 from evenscore.cli.errors import command, say_written, sentences
 from evenscore.cli.options import Cluster, Gaps, Learner, Quiet, Source, check_outputs
 
 if TYPE_CHECKING:
+    from evenscore.gaps import GapFamily
     from evenscore.learning.training_set import TrainingSet
+    from evenscore.scores import GroupedScores
 
 
 @command
@@ -23,26 +27,36 @@ def fit(
     learner: Learner,
     cluster: Cluster = None,
     tolerance: Annotated[float, Option(help="The largest gap that may be left.")] = 0.02,
+    strength: Annotated[
+        float | None,
+        Option(help="Instead of a tolerance in training: what a gap costs, in AUC."),
+    ] = None,
     test_fraction: Annotated[
         float, Option(help="Share of the rows held out to look at the score on.")
     ] = 0.2,
     quiet: Quiet = False,
 ) -> None:
-    r"""Learn a score that ranks people well and evenly.
+    r"""Learn a score that ranks people well and is fair at the cuts that will be used.
+
+    Say at which cuts, and which rates should be equal between groups there. Where
+    being selected is good, people who deserve it must not be refused more often
+    in one group than in another: --equal fnr. Where it is bad, people who do not
+    deserve it must not be selected more often: --equal fpr. Both together may
+    cost much AUC; `evenscore tradeoff` shows the price of each.
 
     Columns of numbers are used as they are, columns of text as one feature per
     category. Groups are needed to learn the score, not to score anyone. A share
     of the rows of each class and group is held out: the AUC and gaps shown are
-    theirs. If there are several rows per person, household or branch, say so
-    with --cluster: nobody is then both trained on and held out, and intervals
-    are not too narrow.
+    theirs, beside those of a score learned without constraints. If there are
+    several rows per person, household or branch, say so with --cluster: nobody is
+    then both trained on and held out, and intervals are not too narrow.
 
     Examples:
       evenscore fit people.csv --label repaid --pos-label yes --group sex \
-        --constraint inter_group -o model.skops
+        --cuts everyone=0.1:0.4 --equal fnr -o model.skops
 
       evenscore fit people.parquet --label y --group sex --exclude id \
-        --roc-rates 0.125,0.25 --tolerance 0.02 --model linear -o m.skops
+        --constraint inter_group --tolerance 0.02 --model linear -o m.skops
     """
     from evenscore import __version__
     from evenscore.auditing.sample import independence
@@ -57,7 +71,9 @@ def fit(
 
     check_outputs(source.table, output)
     asked = gaps.constraints()
-    scorer = learner.scorer(asked, tolerance=tolerance, verbose=not quiet)
+    how = {"tolerance": tolerance} if strength is None else {"strength": strength}
+    scorer = learner.scorer(asked, **how, verbose=not quiet)
+    free = clone(scorer).set_params(constraints=[], tolerance=None, strength=None)
     if not 0.0 <= test_fraction < 1.0:
         raise ValueError(f"--test-fraction must be at least 0 and below 1, not {test_fraction:g}.")
     start = time.perf_counter()
@@ -69,13 +85,14 @@ def fit(
         held_out = None
         if test_fraction:
             train, held_out = train.hold_out(test_fraction, np.random.default_rng(learner.seed))
-        scorer.fit(
-            train.X,
-            train.positive,
-            sensitive_features=people.columns(train.codes),
-            sample_weight=train.weight,
-            cluster=train.cluster,
-        )
+        for one in (free, scorer):
+            one.fit(
+                train.X,
+                train.positive,
+                sensitive_features=people.columns(train.codes),
+                sample_weight=train.weight,
+                cluster=train.cluster,
+            )
     # A progress bar is of no use to whoever loads the model.
     scorer.set_params(verbose=False)
     model = TableModel(
@@ -91,9 +108,11 @@ def fit(
         f"{where}{_clusters(shown)}.",
         highlight=False,
     )
+    families = as_constraints(asked)
+    before = shown.grouped(free.decision_function(shown.X))
     scores = shown.grouped(model.score(shown.X))
     auc, _ = auc_estimates(scores)
-    families = as_constraints(asked)
+    console.print(_price(before, auc.value, families), highlight=False)
     gaps_left = decide(
         family_estimates(scores, families),
         tolerance,
@@ -106,6 +125,19 @@ def fit(
     n_clusters = None if shown.cluster is None else len(np.unique(shown.cluster))
     console.print(independence(len(shown), n_clusters), highlight=False)
     say_written(output, quiet=quiet)
+
+
+def _price(before: "GroupedScores", auc: float, families: Sequence["GapFamily"]) -> str:
+    """What the constraints cost, and what they mended."""
+    from evenscore.gaps.family import family_values, largest
+    from evenscore.scores.aucs import auc_matrix
+
+    free, worst = float(auc_matrix(before).overall), abs(largest(family_values(before, families)))
+    change = f"The price is {free - auc:.3f}" if free > auc else "It costs no AUC here"
+    return (
+        f"Without constraints, a score learned from the same rows has an AUC of {free:.3f} and a "
+        f"largest gap of {worst:.3f}. {change}: with them the AUC is {auc:.3f}."
+    )
 
 
 def _clusters(rows: "TrainingSet") -> str:

@@ -35,11 +35,10 @@ Seed = Annotated[int, Option(help="Random seed.")]
 
 
 @dataclass(frozen=True)
-class Source:
+class _Columns:
     """A file, and the columns that say who its rows are about."""
 
     table: Table
-    label: Annotated[str, Option(help="The column of labels.")]
     group: Annotated[list[str], Option(help="A column of groups; with several, intersections.")]
     pos_label: Annotated[
         str | None, Option(help="The positive label.", show_default="1 or true")
@@ -54,13 +53,40 @@ class Source:
         with Console(stderr=True, quiet=quiet).status(f"Reading {self.table.name} …"):
             return reader(
                 self.table,
-                label=self.label,
                 groups=self.group,
                 weight=self.weight,
                 pos_label=self.pos_label,
                 drop_missing=self.drop_missing,
                 **options,
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source(_Columns):
+    """A file whose rows have labels."""
+
+    label: Annotated[str, Option(help="The column of labels.")]
+
+    def read(self, reader: Callable[..., Read], *, quiet: bool, **options: Any) -> Read:
+        """The rows, with their labels."""
+        return super().read(reader, quiet=quiet, label=self.label, **options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditedSource(_Columns):
+    """A file whose rows may have no labels: the outcomes are not known yet."""
+
+    label: Annotated[
+        str | None,
+        Option(
+            help="The column of labels. Without it, who is selected is audited alone.",
+            show_default="outcomes are unknown",
+        ),
+    ] = None
+
+    def read(self, reader: Callable[..., Read], *, quiet: bool, **options: Any) -> Read:
+        """The rows, with their labels if there are any."""
+        return super().read(reader, quiet=quiet, label=self.label, **options)
 
 
 @dataclass(frozen=True)
@@ -114,14 +140,19 @@ class Gaps:
 
     def constraints(self) -> list[str | GapFamily]:
         """The rates at the cuts, the AUC constraints by name, then the ROC constraint."""
+        names = self.rates()
+        at_cuts = [RateConstraint(*names, cuts=self.where())] if names else []
+        return [*at_cuts, *self.others()]
+
+    def others(self) -> list[str | GapFamily]:
+        """The AUC constraints by name, then the ROC constraint."""
         for name in self.constraint or []:
             if name not in constraint_names():
                 known = ", ".join(constraint_names())
                 raise ValueError(f"--constraint {name!r} is unknown; there are {known}.")
-        names, rates = self.rates(), numbers(self.roc_rates, "--roc-rates")
-        at_cuts = [RateConstraint(*names, cuts=self.where())] if names else []
+        rates = numbers(self.roc_rates, "--roc-rates")
         roc = [] if rates is None else [RocConstraint(on=self.on, rates=rates)]
-        return [*at_cuts, *(self.constraint or []), *roc]
+        return [*(self.constraint or []), *roc]
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from evenscore.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from evenscore.choosing import TradeoffPath
+    from evenscore.choosing import ClaimPrices, TradeoffPath
 
 
 @command
@@ -40,6 +40,17 @@ def tradeoff(
         float | None,
         Option(help="Mark the best point that the data do not contradict at this tolerance."),
     ] = None,
+    strengths: Annotated[
+        str | None,
+        Option(help="Instead of tolerances: what a gap costs, in AUC, such as 0.25,1,5."),
+    ] = None,
+    prices: Annotated[
+        bool,
+        Option(
+            "--prices/--no-prices",
+            help="First show what each of several rates costs by itself.",
+        ),
+    ] = True,
     folds: Annotated[int, Option(help="Number of folds of the cross-validation.")] = 5,
     jobs: Annotated[int, Option(help="Number of parallel fits.")] = 1,
     html: Html = None,
@@ -49,41 +60,48 @@ def tradeoff(
     r"""Show what fairness costs: AUC against the worst gap, by tolerance.
 
     A score is learned for each tolerance and fold, and judged on the rows
-    left out. Those rows also choose the point that --tolerance marks: audit
-    the chosen score on other rows. If there are several rows per person,
+    left out. If several rates should be equal, the price of each by itself
+    comes first: to ask for all may cost much, and to close one gap may open
+    another. The rows left out also choose the point that --tolerance marks:
+    audit the chosen score on other rows. If there are several rows per person,
     household or branch, say so with --cluster: nobody is then both trained on
     and left out, and intervals are not too narrow.
 
     Examples:
-      evenscore tradeoff people.csv --label repaid --pos-label yes \
-        --group sex --constraint inter_group --html path.html
+      evenscore tradeoff people.csv --label repaid --pos-label yes --group sex \
+        --cuts everyone=0.1:0.4 --equal fpr,fnr --html path.html
 
       evenscore tradeoff people.csv --label y --group sex --model linear \
-        --roc-rates 0.125,0.25 --tolerances 0.1,0.05,0.02 --tolerance 0.05
+        --constraint inter_group --tolerances 0.1,0.05,0.02 --tolerance 0.05
     """
+    from evenscore.auditing.plain import to_plain
     from evenscore.auditing.sample import independence
-    from evenscore.choosing import tradeoff_path
+    from evenscore.choosing import claim_prices, tradeoff_path
     from evenscore.choosing.path import CHOSEN_HERE
     from evenscore.files.atomic import write_atomically
     from evenscore.showing.terminal import new_table
 
     check_outputs(source.table, html, json)
-    at = numbers(tolerances, "--tolerances")
+    at, penalties = numbers(tolerances, "--tolerances"), numbers(strengths, "--strengths")
     scorer = learner.scorer(gaps.constraints())
+    several = len(gaps.rates()) > 1
     with sentences(quiet=quiet):
         data = learner.rows(source, cluster, quiet=quiet)
+        columns_of_people: dict[str, Any] = {
+            "sensitive_features": data.people.columns(),
+            "sample_weight": data.people.rows.weight,
+            "cluster": data.people.rows.cluster,
+            "cv": folds,
+            "random_state": learner.seed,
+            "n_jobs": jobs,
+            "verbose": not quiet,
+        }
+        rows_of_people = data.X, data.people.rows.positive
+        claims = None
+        if prices and several:
+            claims = claim_prices(scorer, *rows_of_people, **columns_of_people)
         path = tradeoff_path(
-            scorer,
-            data.X,
-            data.people.rows.positive,
-            sensitive_features=data.people.columns(),
-            tolerances=at,
-            sample_weight=data.people.rows.weight,
-            cluster=data.people.rows.cluster,
-            cv=folds,
-            random_state=learner.seed,
-            n_jobs=jobs,
-            verbose=not quiet,
+            scorer, *rows_of_people, tolerances=at, strengths=penalties, **columns_of_people
         )
     chosen, refusal = None, ""
     if tolerance is not None:
@@ -96,25 +114,55 @@ def tradeoff(
     n_clusters = None if members is None else len(set(members.tolist()))
     taken = independence(len(data.people.rows), n_clusters)
     shown = {"title": title, "chosen": chosen, "refusal": refusal, "assumption": taken}
+    priced = _prices(claims) if claims is not None else None
     columns, rows = _table(path, chosen)
     if html is not None:
         marked = None if chosen is None else tolerance
-        write_atomically(html, _page(path, marked, columns=columns, rows=rows, **shown))
+        write_atomically(
+            html, _page(path, marked, columns=columns, rows=rows, priced=priced, **shown)
+        )
     if json is not None:
         content = {
             **path.to_dict(),
             "evenscore_version": __version__,
             "tolerance": tolerance,
+            "prices": None if claims is None else to_plain(claims),
             **shown,
         }
         write_atomically(json, json_text.dumps(content, ensure_ascii=False, allow_nan=False))
     console = Console(quiet=quiet)
+    if priced is not None:
+        console.print(new_table(_PRICED, priced[0], priced[1]))
     lines = [(*row[:5], row[6]) for row in (columns, *rows)]
     console.print(new_table(title, lines[0], lines[1:]))
     if refusal or chosen is not None:
         console.print(refusal or CHOSEN_HERE, markup=False, highlight=False)
     console.print(taken, highlight=False)
     say_written(html, json, quiet=quiet)
+
+
+_PRICED = "What each claim costs, on rows not learned from: AUC, and what is left of every gap"
+
+
+def _prices(claims: "ClaimPrices") -> tuple[list[str], list[list[str]]]:
+    """The claims as texts: the names of the columns, and a row per claim."""
+    from evenscore.showing.numbers import interval, plain
+
+    rows = []
+    for claim in claims.claims:
+        price = claims.price(claim)
+        rows.append(
+            [
+                " and ".join(kind.split(" ")[0].removesuffix("_gap") for kind in claim.kinds)
+                or "nothing",
+                plain(claim.auc.value),
+                interval(claim.auc.low, claim.auc.high),
+                plain(price) if claim.kinds else "",
+                *(plain(abs(claim.worst(kind).value)) for kind in claims.kinds),
+            ]
+        )
+    gaps = [kind.split(" ")[0].replace("_", " ") for kind in claims.kinds]
+    return ["equal", "AUC", "95% interval", "price", *gaps], rows
 
 
 def _table(path: "TradeoffPath", chosen: int | None) -> tuple[list[str], list[list[str]]]:
@@ -160,6 +208,7 @@ def _page(path: "TradeoffPath", tolerance: float | None, **shown: Any) -> str:
         choice=CHOSEN_HERE,
         scorer=type(path.scorer).__name__,
         picture=base64.b64encode(figure_bytes(drawing, "svg")).decode(),
-        texts=("point", "which gap", "remarks"),
+        prices_title=_PRICED,
+        texts=("point", "which gap", "remarks", "equal"),
         version=__version__,
     )

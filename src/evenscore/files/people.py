@@ -24,8 +24,8 @@ DROP = ", or ask for --drop-missing"
 class People:
     """The rows of a file, decoded; groups are the texts of the columns `names`.
 
-    `pos_label` is the positive label as it is written; `dropped` of the file's `total` rows lacked
-    a value. `count` is how many people a row stands for (None: one).
+    `pos_label` is the positive label as it is written, empty if there are no labels; `dropped` of
+    the file's `total` rows lacked a value. `count` is how many people a row stands for (None: one).
     """
 
     rows: Rows
@@ -62,9 +62,9 @@ class People:
 
 @dataclass(frozen=True, eq=False)
 class PeopleColumns:
-    """The columns of a table that say who the rows are about."""
+    """The columns of a table that say who the rows are about; no label, no outcomes."""
 
-    label: Column
+    label: Column | None
     groups: list[Column]
     weight: Column | None = None
     clusters: Sequence[Column] = ()
@@ -73,21 +73,27 @@ class PeopleColumns:
     def named(
         cls,
         table: TableFile,
-        label: str,
+        label: str | None,
         groups: Sequence[str],
         weight: str | None,
         clusters: Sequence[str] = (),
     ) -> Self:
         """The columns of these names."""
-        columns = [Column.named(table, name) for name in (label, *groups)]
-        heavy = None if weight is None else Column.named(table, weight)
-        return cls(columns[0], columns[1:], heavy, [Column.named(table, name) for name in clusters])
+        labels, heavy = (
+            None if name is None else Column.named(table, name) for name in (label, weight)
+        )
+        columns = [Column.named(table, name) for name in groups]
+        return cls(labels, columns, heavy, [Column.named(table, name) for name in clusters])
 
     @property
     def sql_names(self) -> list[str]:
         """The columns in SQL: label, groups, weight, clusters."""
         weight = [] if self.weight is None else [self.weight]
-        return [column.sql for column in (self.label, *self.groups, *weight, *self.clusters)]
+        return [column.sql for column in (*self._labels, *self.groups, *weight, *self.clusters)]
+
+    @property
+    def _labels(self) -> list[Column]:
+        return [] if self.label is None else [self.label]
 
     def checks(self) -> list[Check]:
         """What no row may be."""
@@ -96,7 +102,7 @@ class PeopleColumns:
             sentence = "{column} is {value} at {row}{more}; a weight is at least 0."
             checks += self.weight.number_checks()
             checks.append(Check(self.weight, f"{self.weight.number} < 0", sentence))
-        for column in (self.label, *self.groups, *self.clusters):
+        for column in (*self._labels, *self.groups, *self.clusters):
             checks += column.text_checks()
         return checks
 
@@ -113,12 +119,17 @@ class PeopleColumns:
 
         A column "score" becomes the people's score. With `counted`, equal rows come as one.
         """
-        texts = self.label.distinct_texts(kept, 1000)
-        if not texts:
-            raise ValueError(f"{self.label} has no labels: every row lacks something.")
-        positive, written = positive_texts(texts, pos_label, str(self.label), "--pos-label")
+        columns, written = {**beside}, ""
+        positive = np.zeros(1, dtype=bool)  # by label
+        if self.label is not None:
+            texts = self.label.distinct_texts(kept, 1000)
+            if not texts:
+                raise ValueError(f"{self.label} has no labels: every row lacks something.")
+            positive, written = positive_texts(texts, pos_label, str(self.label), "--pos-label")
+            columns["label"] = self.label.code_of(texts)
+        elif pos_label is not None:
+            raise ValueError("--pos-label names a label, and there is no --label.")
         labels = [_group_texts(column, kept) for column in self.groups]
-        columns = {**beside, "label": self.label.code_of(texts)}
         for k, column in enumerate(self.groups):
             columns[f"group{k}"] = column.code_of(labels[k])
         if self.weight is not None:
@@ -128,7 +139,7 @@ class PeopleColumns:
         sql = selection(columns, kept)
         if counted:
             sql = f"SELECT *, count(*) AS n FROM ({sql}) GROUP BY ALL ORDER BY ALL"
-        table = self.label.table
+        table = self.groups[0].table
         arrays = table.arrays(sql)
         codes, crossed = cross(
             [
@@ -136,6 +147,8 @@ class PeopleColumns:
                 for k, texts in enumerate(labels)
             ]
         )
+        if not len(codes):
+            raise ValueError(f"{table.name} has nobody to audit: every row lacks something.")
         if len(crossed) < 2:
             shown = " and ".join(repr(column.name) for column in self.groups)
             raise ValueError(
@@ -153,7 +166,8 @@ class PeopleColumns:
             cluster = cluster_numbers(
                 {f"{k}": arrays[f"cluster{k}"].astype(np.intp) for k in range(len(self.clusters))}
             )
-        rows = Rows(positive[arrays["label"]], codes, tuple(crossed), weight, score, cluster)
+        of_label = arrays.get("label", np.zeros(len(codes), dtype=np.intp))
+        rows = Rows(positive[of_label], codes, tuple(crossed), weight, score, cluster)
         n = len(rows) if count is None else int(count.sum())
         names = tuple(column.name for column in self.groups)
         return People(rows, names, written, total, total - n, count), arrays

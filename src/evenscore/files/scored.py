@@ -16,7 +16,7 @@ _FEW = 0.1  # with fewer distinct scores than this share of the rows, DuckDB cou
 def read_scores(
     path: str | PathLike[str],
     *,
-    label: str,
+    label: str | None,
     score: str,
     groups: Sequence[str],
     weight: str | None = None,
@@ -27,14 +27,16 @@ def read_scores(
 ) -> People:
     """Read the rows of a file; whatever does not fit is refused in a sentence that says where.
 
-    `clusters` are columns whose combinations say which rows belong together. With `as_table`, and
-    without weights and clusters, equal rows may come as one with a count: faster if there
-    are few distinct scores, slower if there are many. (Weights are not added up by DuckDB: in
-    parallel, sums of fractions would differ in the last digits from run to run.)
+    Without a `label` the outcomes are not known. `clusters` are columns whose combinations say
+    which rows belong together. With `as_table`, and without weights and clusters, equal rows may
+    come as one with a count: faster if there are few distinct scores, slower if there are many.
+    (Weights are not added up by DuckDB: in parallel, sums of fractions would differ in the last
+    digits from run to run.)
     """
     weights = [] if weight is None else [weight]
-    check_roles(label=[label], score=[score], group=groups, weight=weights, cluster=clusters)
-    with open_table(path, wanted=[label, score, *groups, *weights, *clusters]) as table:
+    labels = [] if label is None else [label]
+    check_roles(label=labels, score=[score], group=groups, weight=weights, cluster=clusters)
+    with open_table(path, wanted=[*labels, score, *groups, *weights, *clusters]) as table:
         columns = PeopleColumns.named(table, label, groups, weight, clusters)
         column = Column.named(table, score)
         table.hold([column.sql, *columns.sql_names])

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from evenscore.gaps.cuts import Cuts
 from evenscore.gaps.smooth import SmoothCells, Surrogate
 from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.inference.aucs import no_interval, small_cells
@@ -30,6 +31,7 @@ from evenscore.inference.paired import Paired, PairedScores, paired_bootstrap
 from evenscore.scores import ClassName, GroupedScores
 from evenscore.scores.arrays import Bools, Floats, Ints
 from evenscore.scores.labels import label_text
+from evenscore.scores.rates import Rate
 
 Pairs = Sequence[tuple[int, int]]
 
@@ -69,6 +71,13 @@ class Alignment:
     cuts: tuple[CutTarget, ...] = ()
     by_shifts: bool = False
     n_free: int = 0
+
+
+class RatesAtCuts(NamedTuple):
+    """Rates that should be equal between groups, and the cuts at which they should."""
+
+    rates: tuple[Rate, ...]
+    cuts: Cuts
 
 
 class GapFamily(ABC):
@@ -189,6 +198,23 @@ class GapFamily(ABC):
     def ranks_higher(self, estimate: Estimate) -> tuple[str, str] | None:
         """Which of the two groups ranks higher and which lower; None if a gap favours neither."""
         return None
+
+    # ------------------------------------------------------------------ in an audit
+
+    @property
+    def rates_at_cuts(self) -> RatesAtCuts | None:
+        """Which rates should be equal at which cuts, if that is what the gaps are."""
+        return None
+
+    @property
+    def curve_rates(self) -> dict[ClassName, tuple[float, ...]]:
+        """By class, where on the curves of ROC gaps these gaps lie; nothing if on none."""
+        return {}
+
+    @property
+    def needs_outcomes(self) -> bool:
+        """Whether positives have to be known from negatives."""
+        return True
 
     # ------------------------------------------------------------------ which people it needs
 

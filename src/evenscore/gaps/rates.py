@@ -22,6 +22,7 @@ from evenscore.gaps.family import (
     EstimateSettings,
     GapFamily,
     Pairs,
+    RatesAtCuts,
     check_tolerance,
     labels_of_pairs,
 )
@@ -103,6 +104,16 @@ class RateConstraint(GapFamily):
     def name(self) -> str:  # type: ignore[override]
         """For instance 'fpr and fnr at cuts that select 10% to 40% of everyone'."""
         return f"{' and '.join(self.rates)} {self.cuts.text()}"
+
+    @property
+    def rates_at_cuts(self) -> RatesAtCuts:
+        """These rates, at these cuts."""
+        return RatesAtCuts(self.entries, self.cuts)
+
+    @property
+    def needs_outcomes(self) -> bool:
+        """Who is selected can be counted without them, of everyone."""
+        return self.rates != ("selection",) or self.cuts.of != "everyone"
 
     @property
     def entries(self) -> tuple[Rate, ...]:
@@ -250,10 +261,11 @@ class RateConstraint(GapFamily):
         texts = super().reasons(scores, values, pairs)
         ladder = self.cuts.ladder(scores)
         places = self.cuts.steps(ladder)
+        compared = scores.pairs() if pairs is None else list(pairs)
         for k, key in enumerate(self.keys(scores.groups, pairs)):
-            if not texts[k].endswith("has no value on these data"):
+            rest, number = divmod(k, len(places))
+            if not texts[k] or self._lacks_people(key, scores, compared[rest % len(compared)]):
                 continue
-            number = k % len(places)
             if places[number][0] > places[number][1]:
                 texts[k] = f"{key.name} has no value: {self.cuts.why_none(ladder, number)}"
             else:
@@ -263,6 +275,14 @@ class RateConstraint(GapFamily):
                     f"both groups {whom}, {LEAST_OF_CLASS} of either class among them"
                 )
         return texts
+
+    @staticmethod
+    def _lacks_people(key: GapKey, scores: GroupedScores, pair: tuple[int, int]) -> bool:
+        """Whether a cell is empty without which there is no rate; a selection rate needs either."""
+        rate = CATALOGUE[key.name.removesuffix("_gap")]
+        people = scores.cell_weights[list(rate.classes)][:, list(pair)] > 0.0
+        both = rate.on is not None or rate.standardised
+        return not (people.all() if both else people.any(axis=0).all())
 
     def cells(self, n_groups: int) -> Bools:
         """The classes that the rate is about, of two groups."""

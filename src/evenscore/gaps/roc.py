@@ -117,6 +117,11 @@ class RocConstraint(GapFamily):
             where = "{} rates from {:.4g} to {:.4g}".format(len(self.rates), *self.interval)
         return f"roc_gap({self.on}; {where})"
 
+    @property
+    def curve_rates(self) -> dict[ClassName, tuple[float, ...]]:
+        """The rates, in each class."""
+        return dict.fromkeys(class_names(self.on), self.rates)
+
     # ------------------------------------------------------------------ gaps
 
     def keys(self, groups: Sequence[object], pairs: Pairs | None = None) -> tuple[GapKey, ...]:

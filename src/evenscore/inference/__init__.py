@@ -5,6 +5,7 @@ from evenscore.inference.bands import Band, roc_band, roc_gap_band
 from evenscore.inference.bootstrap import BootstrapDistribution, bootstrap
 from evenscore.inference.calibration import Calibration, calibration_by_group
 from evenscore.inference.certificates import Certificate, certify
+from evenscore.inference.cut_certificates import CutCertificate, certify_rates
 from evenscore.inference.cuts import CutTable, cut_table
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import Estimate
@@ -17,6 +18,7 @@ __all__ = [
     "BootstrapDistribution",
     "Calibration",
     "Certificate",
+    "CutCertificate",
     "CutTable",
     "Estimate",
     "PermutationTest",
@@ -24,6 +26,7 @@ __all__ = [
     "bootstrap",
     "calibration_by_group",
     "certify",
+    "certify_rates",
     "cut_table",
     "holm",
     "permutation_tests",

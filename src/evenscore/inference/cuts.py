@@ -25,9 +25,11 @@ from evenscore.inference.intervals import normal_quantile, wilson
 from evenscore.inference.shares import share_size, sums_above, sums_by_cell, weight_by_class
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats
+from evenscore.scores.distribution import to_floats
+from evenscore.scores.selection import Side
 from evenscore.scores.thresholds import GroupRates, rates_at
 
-Side = tuple[float, float, float]  # a share with the ends of its interval
+Ends = tuple[float, float, float]  # a share with the ends of its interval
 
 FOUR_FIFTHS = 0.8
 FOUR_FIFTHS_REMARK = (
@@ -88,7 +90,8 @@ class ImpactRatio:
 class CutTable:
     """Rates of each group at each threshold (shape (thresholds, groups)), and of everyone.
 
-    A person is selected if their score is above the threshold. `selected` is the weight selected in
+    A person is selected if their score is above the threshold, or below it if `side` is "low";
+    `inclusive` says that the threshold itself is selected too. `selected` is the weight selected in
     a group and `selected_share` the share of everyone. `labels` says where a threshold comes from.
     """
 
@@ -105,6 +108,13 @@ class CutTable:
     impact_ratio: ImpactRatio
     remark: str = FOUR_FIFTHS_REMARK
     meaning: str = A_CUT_IS_A_NUMBER
+    side: Side = "high"
+    inclusive: bool = False
+
+    def where(self, t: int) -> str:
+        """A cut in words: who is selected there."""
+        words = ("above", "at least") if self.side == "high" else ("below", "at most")
+        return f"{words[self.inclusive]} {self.thresholds[t]:.4g}"
 
 
 def cut_table(
@@ -115,9 +125,13 @@ def cut_table(
     confidence_level: float = 0.95,
     burden: bool = False,
     compared: Sequence[int] | None = None,
+    side: Side = "high",
+    inclusive: bool = False,
 ) -> CutTable:
     """The rates of each group at the given thresholds, each with its interval.
 
+    Whose score is above a threshold is selected; below, if `side` is "low"; and whoever has it
+    exactly, if it is `inclusive`.
     `burden` says that being selected is bad for a person: the rule of four fifths is then none.
     The ratio of selection rates is about the groups at the positions `compared`, by default all.
 
@@ -131,7 +145,11 @@ def cut_table(
     """
     level = check_level(confidence_level)
     z = normal_quantile(0.5 + level / 2.0)
-    rates = rates_at(scores, thresholds)
+    asked = np.atleast_1d(to_floats(thresholds, "thresholds"))
+    if side == "low":
+        scores = scores.mirrored
+    above_it = asked if side == "high" else -asked
+    rates = rates_at(scores, np.nextafter(above_it, -np.inf) if inclusive else above_it)
     above = sums_above(scores, rates)
     cells = sums_by_cell(scores)
     below = np.maximum(cells[:, None] - above, 0.0)
@@ -161,7 +179,7 @@ def cut_table(
     by_class = weight_by_class(cells)[:, None]
     chosen_size = share_size(above[:, :, 1], above[:, :, 0], z, typical=by_class)
     return CutTable(
-        rates.thresholds,
+        asked,
         ("",) * len(rates.thresholds) if labels is None else labels,
         scores.names,
         level,
@@ -173,6 +191,8 @@ def cut_table(
         shares("precision", rates.precision, chosen_size),
         ratios,
         BURDEN_REMARK if burden else FOUR_FIFTHS_REMARK,
+        side=side,
+        inclusive=inclusive,
     )
 
 
@@ -238,7 +258,7 @@ class _Told:
     pairs: int
     burden: bool
 
-    def note(self, sides: Mapping[int, Side], i: int, j: int) -> str:
+    def note(self, sides: Mapping[int, Ends], i: int, j: int) -> str:
         """Of the extreme groups i and j; and of others, if only they are surely below."""
         ends, ratio = ratio_limits(sides[i], sides[j]), sides[i][0] / sides[j][0]
         if ratio == 1.0:
@@ -269,7 +289,7 @@ class _Told:
         return f"{told} over all {self.pairs:,} pairs" if self.pairs > 1 else told
 
 
-def ratio_limits(part: Side, whole: Side) -> tuple[float, float]:
+def ratio_limits(part: Ends, whole: Ends) -> tuple[float, float]:
     """Interval of a ratio of two independent shares, from (value, low, high) of each.
 
     Donner and Zou (2012): like the interval of a difference, it recovers the variances from the

@@ -15,6 +15,9 @@ import numpy as np
 from evenscore.scores.arrays import Floats, Ints
 
 _SWING = 0.02  # a gap less far beyond the other side may be there by chance
+# Steps of a term of several, whose share of the penalty is small: without, gaps on the training
+# rows of Bank were still closing when training ended (0.044 instead of 0.020).
+_SEVERAL = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +65,7 @@ def _within_sum(values: Floats, most: float) -> Floats:
         return values
     falling = np.sort(sizes)[::-1]
     left = (np.cumsum(falling) - most) / np.arange(1, len(values) + 1)
-    lowered = left[np.flatnonzero(falling > left)[-1]]
+    lowered = left[np.flatnonzero(falling >= left)[-1]]
     return np.asarray(np.sign(values) * np.maximum(sizes - lowered, 0.0))
 
 
@@ -178,7 +181,8 @@ class AugmentedLagrangian(MultiplierRule):
         if before is not None:
             far = np.abs(beyond) > np.maximum(_SWING, 0.5 * np.abs(before))
             ease = np.where(far & (beyond * before < 0.0), 0.5 * ease, ease)
-        moved = state.multipliers + self.gain * ease * (wanted - state.multipliers)
+        gain = np.minimum(1.0, self.gain * np.where(np.less(state.share, 1.0), _SEVERAL, 1.0))
+        moved = state.multipliers + gain * ease * (wanted - state.multipliers)
         moved = self.bound(moved, state.together)
         if before is not None:
             closing = (np.abs(beyond) < self.hold * np.abs(before)) & (beyond * before > 0.0)

@@ -369,6 +369,28 @@ class GroupedScores:
         rows[order] = np.cumsum(starts) - 1
         return replace(table, clusters=self.clusters.take(np.flatnonzero(kept)).moved(rows))
 
+    @cached_property
+    def mirrored(self) -> "GroupedScores":
+        """The same people with all scores negated: whoever was lowest is highest.
+
+        >>> scores = GroupedScores.from_arrays(
+        ...     [0, 1, 1], [0.1, 0.7, 0.7], sensitive_features=list("abc"))
+        >>> scores.mirrored.score
+        array([-0.7, -0.7, -0.1])
+        """
+        order = np.lexsort((self.cell, -self.score))
+        kept: dict[int, Floats] = {}  # a column that is another one stays so
+        for column in (self.weight, self.count, self.weight_squared):
+            if id(column) not in kept:
+                kept[id(column)] = column if column.strides == (0,) else column[order]
+        columns = (kept[id(c)] for c in (self.weight, self.count, self.weight_squared))
+        table = self._frozen(self.groups, -self.score[order], self.cell[order], *columns)
+        if self.clusters is None:
+            return table
+        rows = np.empty(len(order), dtype=np.intp)
+        rows[order] = np.arange(len(order))
+        return replace(table, clusters=self.clusters.moved(rows))
+
     def _decoded(self) -> tuple[Ints, Ints]:
         """The class and the group of each row."""
         return np.divmod(self.cell.astype(np.intp), max(self.n_groups, 1))

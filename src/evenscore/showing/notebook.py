@@ -21,7 +21,8 @@ def notebook_html(result: AuditResult) -> str:
     parts.append("</ul><table><thead><tr>")
     parts += [f"<th>{escape(title)}</th>" for title in titles]
     parts.append("</tr></thead><tbody>")
-    parts.append(_row(result.auc, "AUC", ""))
+    if result.outcomes_known:
+        parts.append(_row(result.auc, "AUC", ""))
     gaps = sorted(result.gaps, key=lambda gap: not result.is_headline(gap))  # the others after
     parts += [_row(gap, gap.title, gap.verdict or "", gap=True) for gap in gaps[:_ROWS]]
     parts.append("</tbody></table>")

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evenscore.auditing import AuditResult, ComparisonResult
-from evenscore.auditing.blocks import BlockTable, SmallGroups
+from evenscore.auditing.blocks import BlockTable, CutsInUse, SmallGroups
 from evenscore.auditing.parts import Finding
 from evenscore.inference.estimate import Estimate, Verdict, percent
 from evenscore.showing import numbers
@@ -26,19 +26,27 @@ _SHOWN = 24  # gaps in a table; the rest are in the frame
 
 
 def render(result: AuditResult) -> Group:
-    """Findings, people, gaps, cuts, warnings and assumptions, as a renderable."""
+    """Findings, the cuts in use, people, gaps, warnings and assumptions, as a renderable."""
     title = result.title or f"Audit of {result.sample.n:,} people"
     parts: list[Any] = [Text(title, style="bold"), Text("")]
-    parts += [*tell(result.findings), Text(""), _people(result)]
+    parts += [*tell(result.findings), Text("")]
     tables = {name: table for name, block in result.blocks.items() if (table := block.table())}
-    if SmallGroups.name in tables:
-        parts.append(_block(tables.pop(SmallGroups.name)))
-    for heading, gaps in result.headings.items():
-        parts.append(_gaps(result, f"{heading}: even is zero", gaps))
+    in_use, small = (tables.pop(kind.name, None) for kind in (CutsInUse, SmallGroups))
+    if not result.block(CutsInUse).asked and result.cut_gaps:
+        heading = "At the cuts in use, for context"
+        parts.append(_gaps(result, heading, result.cut_gaps))
+    headings = result.headings
+    first = [heading for heading, gaps in headings.items() if {*gaps} & {*result.cut_gaps}]
+    for heading in first:
+        parts.append(_gaps(result, heading, headings.pop(heading)))
+    if in_use is not None:
+        parts.append(_block(in_use, names=3))
+        parts += [Text(note) for note in _ratios(result)]
+    parts.append(_people(result))
+    parts += [] if small is None else [_block(small)]
+    for heading, gaps in headings.items():
+        parts.append(_gaps(result, heading, gaps))
     parts += [_block(table) for table in tables.values()]  # without one of their own here
-    parts += [_cut(result, t) for t in range(len(result.thresholds.thresholds))]
-    if len(result.compared_groups) > 1:
-        parts.append(Text(f"{result.thresholds.meaning} {result.thresholds.remark}"))
     parts += [Text(f"! {note}", style="yellow") for note in (*result.omitted, *result.warnings)]
     parts += [Text(f"· {note}") for note in result.assumptions]
     return Group(*parts)
@@ -79,17 +87,19 @@ def new_table(
     columns: Iterable[str],
     rows: Iterable[Iterable[str | Text]],
     notes: Iterable[str] = (),
+    names: int = 1,
 ) -> Table:
-    """A table of names and numbers, and what is said below it, a line each.
+    """A table of `names` columns of names, then numbers, and what is said below, a line each.
 
     Texts are shown as they are: brackets are no markup.
     """
     table = _Fitting(title=Text(title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    name, *others = map(Text, columns)
-    # Names are folded where there is no room, but never pushed out by the numbers.
-    table.add_column(name, overflow="fold", min_width=12)
-    for column in others:
-        table.add_column(column, justify="right", no_wrap=True, overflow="fold")
+    for k, column in enumerate(map(Text, columns)):
+        if k < names:
+            # Names are folded where there is no room, but never pushed out by the numbers.
+            table.add_column(column, overflow="fold", min_width=12)
+        else:
+            table.add_column(column, justify="right", no_wrap=True, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     text = "\n".join(notes)
@@ -98,14 +108,23 @@ def new_table(
     return table
 
 
-def _block(table: BlockTable) -> Table:
+def _block(table: BlockTable, names: int = 1) -> Table:
     notes = [table.note] if table.note else []
-    return new_table(table.title, table.columns, table.rows, notes)
+    return new_table(table.title, table.columns, table.rows, notes, names)
 
 
 def _people(result: AuditResult) -> Table:
     sample = result.sample
     level = percent(result.settings.confidence_level)
+    if not result.outcomes_known:
+        people = [
+            (group, numbers.count(count), numbers.share(share))
+            for group, count, share in zip(
+                sample.groups, sample.cell_counts[0], sample.group_share, strict=True
+            )
+            if group in result.compared_groups
+        ]
+        return new_table("Who is in the sample", ("group", "people", "share of\nsample"), people)
     columns = (
         "group", "negatives", "positives", "share\npositive", "share of\nsample", "AUC\nwithin",
         f"{level}\ninterval",
@@ -126,11 +145,14 @@ def _people(result: AuditResult) -> Table:
 
 def _gaps(result: AuditResult, title: str, gaps: tuple[Estimate, ...]) -> Table:
     pair = f", {gaps[0].first} and {gaps[0].second}" if gaps and result.n_pairs == 1 else ""
+    # A place that all share is said once, in the title.
+    at = gaps[0].at if len({gap.at for gap in gaps}) == 1 else ""
+    title = f"{title} ({at}): even is zero{pair}" if at else f"{title}: even is zero{pair}"
     gaps = tuple(sorted(gaps, key=lambda gap: not result.is_headline(gap)))  # the others after
     hidden = len(gaps) - _SHOWN
     notes = [f"{hidden} more are in to_frame() and to_json()"] if hidden > 0 else []
     level = result.settings.confidence_level
-    return gap_table(f"{title}{pair}", gaps[:_SHOWN], level, pair=pair, notes=notes)
+    return gap_table(title, gaps[:_SHOWN], level, pair=pair, at=at, notes=notes)
 
 
 def gap_table(
@@ -139,12 +161,15 @@ def gap_table(
     confidence_level: float,
     *,
     pair: str = "",
+    at: str = "",
     notes: Sequence[str] = (),
 ) -> Table:
-    """Gaps with their intervals and verdicts; `pair` ends every title and is left out."""
+    """Gaps with their intervals and verdicts; `pair` and `at` are in every title, and left out."""
     rows = [
         (
-            gap.title.removesuffix(pair),
+            gap.title.removesuffix(pair).replace(f" {at}", "", 1)
+            if at
+            else gap.title.removesuffix(pair),
             signed(gap.value),
             interval(*gap.ends("beyond"), "signed"),
             interval(*gap.ends("within"), "signed"),
@@ -163,24 +188,13 @@ def gap_table(
     return new_table(title, columns, rows, dict.fromkeys([VERDICTS, *reasons(gaps), *notes]))
 
 
-def _cut(result: AuditResult, t: int) -> Table:
-    """What one threshold does to each group."""
+def _ratios(result: AuditResult) -> list[str]:
+    """The ratio of selection rates at each of the cuts, and what to know about it."""
     cuts = result.thresholds
-    rates = (cuts.selection_rate, cuts.fpr, cuts.fnr, cuts.precision)
-    rows = []
-    for k, group in enumerate(cuts.groups):
-        if group not in result.compared_groups:
-            continue
-        cells = [
-            numbers.share_and_interval(s.value[t, k], s.low[t, k], s.high[t, k]) for s in rates
-        ]
-        rows.append((group, *(cell.replace(" (", "\n(") for cell in cells)))
-    notes = [cuts.impact_ratio.notes[t]]
-    if any(numbers.NONE in cell for row in rows for cell in row[1:]):
-        notes.append(f"{numbers.NONE}: nobody is there of whom it could be a share")
-    columns = ("group", "selected", "false\npositives", "false\nnegatives", "precision")
-    title = f"Selected: above {cuts.thresholds[t]:.4g} ({cuts.labels[t]})"
-    return new_table(title, columns, rows, notes)
+    if len(result.compared_groups) < 2:
+        return []
+    notes = [f"{cuts.where(t)}: {note}" for t, note in enumerate(cuts.impact_ratio.notes)]
+    return [f"{note[:1].upper()}{note[1:]}." for note in notes] + [cuts.remark]
 
 
 def render_comparison(result: ComparisonResult) -> Group:

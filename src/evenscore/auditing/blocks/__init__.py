@@ -7,9 +7,13 @@ kept, and `omitted` says what was left out.
 """
 
 from evenscore.auditing.blocks.base import BLOCKS, AuditInput, Block, BlockTable, register
+from evenscore.auditing.blocks.cuts_in_use import CutsInUse
+
+# Blocks come in the order of their import: what matters most is first.
+# isort: split
+from evenscore.auditing.blocks.at_thresholds import AtThresholds
 from evenscore.auditing.blocks.certificates import Certificates
 from evenscore.auditing.blocks.curves import Curves
-from evenscore.auditing.blocks.cuts import Cuts
 from evenscore.auditing.blocks.permutation import Permutations
 from evenscore.auditing.blocks.ranking import Ranking
 from evenscore.auditing.blocks.shape import Shape
@@ -17,12 +21,13 @@ from evenscore.auditing.blocks.small import SmallGroup, SmallGroups
 
 __all__ = [
     "BLOCKS",
+    "AtThresholds",
     "AuditInput",
     "Block",
     "BlockTable",
     "Certificates",
     "Curves",
-    "Cuts",
+    "CutsInUse",
     "Permutations",
     "Ranking",
     "Shape",

@@ -1,15 +1,22 @@
 """What every part of an audit is."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
 
 from evenscore.auditing.groups import ComparedTable, GroupChoice
 from evenscore.auditing.parts import Settings
+from evenscore.gaps import Cuts, GapFamily
+from evenscore.inference.cuts import CutTable, Shares, cut_table
+from evenscore.inference.estimate import Estimate
 from evenscore.scores import GroupedScores
-from evenscore.scores.arrays import Floats
+from evenscore.scores.arrays import Floats, starts_of_runs
 from evenscore.scores.distribution import Distribution
+from evenscore.scores.rates import Rate
+from evenscore.scores.selection import Ladder
 from evenscore.scores.thinning import coarsened
 
 EXACT_LEVELS = 100_000  # distinct scores by cell up to which every one of them is a threshold
@@ -18,12 +25,26 @@ COARSE_LEVELS = 10_000  # thresholds looked at where there are more
 
 @dataclass(frozen=True, eq=False)
 class AuditInput:
-    """What a block is computed from: the table, what was asked, and what several blocks share."""
+    """What a block is computed from: the table, what was asked, and what several blocks share.
+
+    `cuts` are the cuts in use, and `rates` what is compared there: gaps of the audit if `asked`,
+    and else for context. `context` are then the gaps.
+    """
 
     scores: GroupedScores
     settings: Settings
     groups: GroupChoice
-    thresholds: Floats | None = None
+    cuts: Cuts
+    families: tuple[GapFamily, ...]
+    rates: tuple[Rate, ...]
+    asked: bool
+    context: tuple[Estimate, ...] = ()
+    outcomes_known: bool = True
+
+    @cached_property
+    def n_levels(self) -> int:
+        """How many distinct scores there are."""
+        return len(starts_of_runs(self.scores.score))
 
     @cached_property
     def coarse(self) -> GroupedScores:
@@ -46,6 +67,31 @@ class AuditInput:
         """The distribution of all scores."""
         return self.coarse.pooled("both")
 
+    @cached_property
+    def ladder(self) -> Ladder:
+        """All cuts of the table, as those in use count them."""
+        return self.cuts.ladder(self.scores)
+
+    def cut_table(self, thresholds: Floats, **options: Any) -> CutTable:
+        """The rates of the groups at some thresholds, on the side that is selected."""
+        table = cut_table(
+            self.scores,
+            thresholds,
+            side=self.cuts.selected,
+            inclusive=self.cuts.inclusive,
+            **{
+                "confidence_level": self.settings.confidence_level,
+                "burden": self.settings.words.selected_is == "bad",
+                "compared": self.groups.compared,
+                **options,
+            },
+        )
+        if self.outcomes_known:
+            return table
+        nothing = np.full(table.fpr.value.shape, np.nan)
+        unknown = Shares(nothing, nothing, nothing)
+        return replace(table, fpr=unknown, fnr=unknown, precision=unknown)
+
 
 @dataclass(frozen=True)
 class BlockTable:
@@ -62,10 +108,11 @@ class Block(ABC):
 
     Fields are numbers, texts, arrays, tuples and dataclasses of these: whatever `to_plain` writes
     and `from_plain` reads. `omitted` says what was left out, `table` shows the block where no
-    template knows it.
+    template knows it. A block that does not need outcomes is part of an audit without them too.
     """
 
     name: ClassVar[str]
+    needs_outcomes: ClassVar[bool] = True
     omitted: tuple[str, ...] = ()
 
     @classmethod

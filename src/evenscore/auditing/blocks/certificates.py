@@ -6,7 +6,7 @@ from typing import ClassVar, Self, final
 import numpy as np
 
 from evenscore.auditing.blocks.base import AuditInput, Block, register
-from evenscore.auditing.blocks.curves import LARGE_CELL, MANY_ROWS
+from evenscore.auditing.blocks.curves import LARGE_CELL, MANY_ROWS, curve_marks
 from evenscore.inference.certificates import METHODS, Certificate, certify
 from evenscore.scores import CLASSES, ClassName, GroupedScores
 
@@ -17,11 +17,11 @@ BOOTSTRAPPED = 3  # groups up to which certificates are made by the bootstrap as
 @final
 @dataclass(frozen=True, eq=False)
 class Certificates(Block):
-    """Where the gaps are certified to be within the tolerance, by class and method.
+    """Where ROC gaps are certified to be within the tolerance, by class and method; if asked for.
 
     DKW's certificate always; the bootstrap's, which is tighter, where it is affordable and better:
-    with up to three groups and cells that are not large. The two classes are told together: each
-    has half of the error probability.
+    with up to three groups and cells that are not large. If both classes are asked for, they are
+    told together: each has half of the error probability.
     """
 
     certificates: tuple[Certificate, ...]
@@ -33,9 +33,13 @@ class Certificates(Block):
     def compute(cls, audit: AuditInput) -> Self:
         """One or two certificates for each class."""
         scores, settings = audit.groups.without_small(audit.scores), audit.settings
-        certificates = []
-        level, tolerance = 0.5 + settings.confidence_level / 2.0, settings.tolerance
-        for on in CLASSES:
+        certificates: list[Certificate] = []
+        asked = curve_marks(audit)
+        if not asked:
+            return cls(())
+        level = 1.0 - (1.0 - settings.confidence_level) / len(asked)
+        tolerance = settings.tolerance
+        for on in asked:
             sizes = scores.effective_sizes[CLASSES.index(on)]
             reason = ""
             if scores.n_groups < 2:
@@ -65,8 +69,8 @@ class Certificates(Block):
         omitted: tuple[str, ...] = ()
         if audit.groups.reference_name is not None:
             omitted = (
-                "Certificates and ratios of selection rates are about all pairs of the groups that "
-                "are compared, whatever the reference group.",
+                "Certificates of ROC gaps are about all pairs of the groups that are compared, "
+                "whatever the reference group.",
             )
         if scores.n_groups > BOOTSTRAPPED:
             omitted = (

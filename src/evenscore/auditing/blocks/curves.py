@@ -26,7 +26,10 @@ MANY_ROWS = 200_000  # of clusters: to redraw more takes seconds
 @final
 @dataclass(frozen=True, eq=False)
 class Curves(Block):
-    """Curves of ROC gaps (of the worst pairs, if there are many), and ROC curves by group."""
+    """ROC curves by group; where ROC gaps are asked for, their curves too.
+
+    They are those of the classes asked for; of many pairs of groups, of the worst ones.
+    """
 
     roc_gaps: tuple[GapCurve, ...]
     roc_curves: tuple[Outline, ...]
@@ -39,10 +42,11 @@ class Curves(Block):
         """Bands from the table itself, suprema and means over all rates from the coarse one."""
         scores, coarse = audit.scores, audit.coarse
         n_pairs = audit.groups.n_pairs
+        marks = curve_marks(audit)
         rates = np.linspace(0.0, 1.0, 51 if n_pairs > 1 else 101)
         gaps = []
         omitted: tuple[str, ...] = ()
-        if n_pairs > CURVES:
+        if n_pairs > CURVES and marks:
             omitted = (
                 f"Curves of ROC gaps are kept for the {CURVES} pairs of groups with the largest "
                 f"gaps in each class, those of main groups first; {n_pairs - CURVES:,} of "
@@ -53,7 +57,7 @@ class Curves(Block):
             for table, rough in zip(audit.compared, audit.coarse_compared, strict=True)
             for pair in table.pairs
         ]
-        for on in CLASSES:
+        for on, asked in marks.items():
             kept = list(range(n_pairs))
             if n_pairs > CURVES:
                 sizes = [
@@ -63,7 +67,7 @@ class Curves(Block):
                 ]
                 kept = worst_pairs(sizes, [main for *_, main in pairs], CURVES)
             gaps += [
-                _gap_curve(table, rough, on, pair, rates, audit.settings)
+                _gap_curve(table, rough, on, pair, rates, asked, audit.settings)
                 for table, rough, pair, _ in (pairs[k] for k in kept)
             ]
         points = max(40, min(200, 400 // scores.n_groups))
@@ -74,6 +78,15 @@ class Curves(Block):
             curve = RocCurve(cells[k], cells[scores.n_groups + k])
             curves.append(outline(curve, name, points))
         return cls(tuple(gaps), tuple(curves), omitted)
+
+
+def curve_marks(audit: AuditInput) -> dict[ClassName, Floats]:
+    """The classes whose ROC gaps were asked for, each with the rates, in order."""
+    known: dict[ClassName, dict[float, None]] = {}
+    for family in audit.families:
+        for on, rates in family.curve_rates.items():
+            known.setdefault(on, {}).update(dict.fromkeys(rates))
+    return {on: np.array(list(known[on])) for on in CLASSES if on in known}
 
 
 def _largest_gaps(
@@ -94,6 +107,7 @@ def _gap_curve(
     on: ClassName,
     pair: tuple[int, int],
     rates: Floats,
+    asked: Floats,
     settings: Settings,
 ) -> GapCurve:
     curve = inter_group_curve(scores, on, *pair).with_ties_split()
@@ -117,7 +131,6 @@ def _gap_curve(
         random_state=settings.random_state,
     ).gap()
     bands = point.value, point.low, point.high, joint.low, joint.high
-    asked = np.asarray(settings.rates)
     marks = roc_band(curve, asked, kind="pointwise", confidence_level=level).gap()
     whole = inter_group_curve(coarse, on, *pair).with_ties_split().gap()
     return GapCurve(

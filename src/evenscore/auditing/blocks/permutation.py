@@ -15,6 +15,8 @@ from evenscore.scores.thinning import coarsened
 
 MAX_PAIRS = 10  # of groups: tests of more pairs take seconds
 MAX_WEIGHTED = 20_000  # people who are exchanged one by one, as weighted ones must be
+FEW_PEOPLE = 5_000  # up to so many, scores are cut into FINE classes, and else into COARSE ones:
+FINE, COARSE = 500, 100  # the error rate of the test stays exact, and it is five times as fast
 MAX_CLUSTERED = 200_000  # rows that are exchanged with their cluster
 
 
@@ -47,9 +49,14 @@ class Permutations(Block):
         if weighted and people > MAX_WEIGHTED:
             reason = f"with weights they take at most {MAX_WEIGHTED:,} people here"
             return cls((), (f"Permutation tests are left out: {reason}.",))
-        # Cut into classes, the level of the test stays exact; weighted people are exchanged one by
-        # one.
-        levels = 500 if people < 200_000 else 100
+        # Weighted people are exchanged one by one.
+        levels = FINE if people <= FEW_PEOPLE else COARSE
+        made: tuple[str, ...] = ()
+        if not weighted and people > FEW_PEOPLE and audit.n_levels > COARSE:
+            made = (
+                f"Permutation tests look at the scores in {COARSE} classes, with more than "
+                f"{FEW_PEOPLE:,} people: their error rate stays what it is said to be.",
+            )
         tests = [
             test
             for table in audit.coarse_compared
@@ -63,6 +70,7 @@ class Permutations(Block):
         tests = corrected(tests)
         crossing = [test for test in tests if test.reason == CROSSING]
         if not crossing:
-            return cls(tuple(tests))
+            return cls(tuple(tests), made)
         some = "" if len(crossing) == len(tests) else f" for {len(crossing)} of {len(tests)} pairs"
-        return cls(tuple(tests), (f"Permutation tests are left out{some}: {CROSSING}.",))
+        left_out = f"Permutation tests are left out{some}: {CROSSING}."
+        return cls(tuple(tests), (left_out, *made))

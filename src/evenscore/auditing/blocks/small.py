@@ -4,14 +4,13 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self, final
 
-import numpy as np
-
 from evenscore.auditing.blocks.base import AuditInput, Block, BlockTable, register
-from evenscore.auditing.blocks.cuts import asked_cuts
+from evenscore.auditing.blocks.cuts_in_use import chosen_cuts
 from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.cuts import cut_table
 from evenscore.inference.estimate import Estimate, percent
 from evenscore.scores.arrays import ratio
+from evenscore.scores.selection import Side
 
 _NONE = "–"  # as the other tables have it
 
@@ -48,20 +47,28 @@ class SmallGroups(Block):
     cut: float
     confidence_level: float
     least: int
+    side: Side = "high"
 
     name: ClassVar[str] = "small_groups"
+    needs_outcomes: ClassVar[bool] = False
 
     @classmethod
     def compute(cls, audit: AuditInput) -> Self:
         """From the people of the small groups alone."""
         level, choice = audit.settings.confidence_level, audit.groups
-        cuts, _ = asked_cuts(audit)
-        first = cuts[:1] if len(cuts) else np.array([np.inf])
+        first = chosen_cuts(audit)[0][:1]
+        cuts = audit.cuts
         groups: list[SmallGroup] = []
         if choice.small:
             scores = choice.only(audit.scores, choice.small)
             _, aucs = auc_estimates(scores, confidence_level=level)
-            rate = cut_table(scores, first, confidence_level=level).selection_rate
+            rate = cut_table(
+                scores,
+                first,
+                confidence_level=level,
+                side=cuts.selected,
+                inclusive=cuts.inclusive,
+            ).selection_rate
             total = audit.scores.cell_weights.sum()
             shares = ratio(scores.cell_weights.sum(axis=0), total)
             for k, name in enumerate(scores.names):
@@ -70,7 +77,7 @@ class SmallGroups(Block):
                 value, low, high = (float(p[0, k]) for p in (rate.value, rate.low, rate.high))
                 share = float(shares[k])
                 groups.append(SmallGroup(name, negatives, positives, share, auc, value, low, high))
-        return cls(tuple(groups), float(first[0]), level, choice.least or 0)
+        return cls(tuple(groups), float(first[0]), level, choice.least or 0, cuts.selected)
 
     def table(self) -> BlockTable | None:
         """One row per small group, if there are any."""
@@ -79,7 +86,7 @@ class SmallGroups(Block):
         level = percent(self.confidence_level)
         columns = (
             "group", "negatives", "positives", "share of sample", f"AUC within ({level})",
-            f"selected above {self.cut:.4g} ({level})",
+            f"selected {'above' if self.side == 'high' else 'below'} {self.cut:.4g} ({level})",
         )  # fmt: skip
         rows = tuple(
             (

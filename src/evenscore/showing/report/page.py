@@ -9,7 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from evenscore.auditing import AuditResult, ComparisonResult
-from evenscore.auditing.blocks import SmallGroups
+from evenscore.auditing.blocks import CutsInUse, SmallGroups
 from evenscore.gaps.catalogue import CATALOGUE
 from evenscore.inference.estimate import percent
 from evenscore.showing import numbers
@@ -40,12 +40,15 @@ def page(
     """The report as HTML; with a comparison to the audit before, it opens with what changed."""
     palette = Palette()
     # Colours are numbered in the order of their use: the pictures of pairs come first.
-    pairs = pair_pictures(result, palette)
+    known = result.outcomes_known
+    pairs = pair_pictures(result, palette) if known else []
     changed = None
     if before is not None and comparison is not None:
         changed = comparison_table(before, result, comparison, palette)
     compared = [result.groups.index(name) for name in result.compared_groups]
     tables = {name: table for name, block in result.blocks.items() if (table := block.table())}
+    if known:
+        tables.pop(CutsInUse.name, None)  # which has a section of its own
     calibrated = tabled_groups(result)
     cells = 2 * len(compared)
     shown = {
@@ -55,9 +58,9 @@ def page(
         "comparison": changed,
         "pairs": pairs,
         "pairs_note": pairs_note(result, len(pairs)) if pairs else "",
-        "distributions": distribution_picture(result, palette),
-        "roc": roc_picture(result, palette),
-        "explorer": explorer(result),
+        "distributions": distribution_picture(result, palette) if known else None,
+        "roc": roc_picture(result, palette) if known else None,
+        "explorer": explorer(result) if known else None,
         "gap_tables": gap_tables(result),
         "small_groups": tables.pop(SmallGroups.name, None),
         "block_tables": list(tables.values()),
@@ -67,7 +70,9 @@ def page(
         "matrix_cells": [*compared, *(len(result.groups) + k for k in compared)],
         "matrix_as_table": cells <= TABLE_CELLS,
         "matrix": (
-            matrix_picture(result, palette) if TABLE_CELLS < cells <= PICTURE_CELLS else None
+            matrix_picture(result, palette)
+            if known and TABLE_CELLS < cells <= PICTURE_CELLS
+            else None
         ),
         "notions": [
             notion

@@ -1,17 +1,13 @@
-"""What cuts do to the groups: at the thresholds asked for, all over the scores, and where fair."""
+"""What cuts do to the groups, wherever they are: all over the scores, and where they are fair."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, Self, final
 
 import numpy as np
 
-from evenscore.auditing.blocks.base import AuditInput, Block, register
+from evenscore.auditing.blocks.base import COARSE_LEVELS, AuditInput, Block, register
 from evenscore.auditing.parts import FairCuts
-from evenscore.inference.cuts import CutTable, cut_table
-from evenscore.scores import GroupedScores
-from evenscore.scores.arrays import Floats
-from evenscore.scores.distribution import Distribution
+from evenscore.inference.cuts import CutTable
 from evenscore.scores.thresholds import RateName, fair_thresholds
 
 _NAMES: dict[RateName, str] = {
@@ -27,64 +23,56 @@ _LONG = 0.002  # of everyone; a range that selects less is counted, not listed
 @register
 @final
 @dataclass(frozen=True, eq=False)
-class Cuts(Block):
-    """Rates of the groups at the thresholds asked for, and at cuts all over the scores.
+class AtThresholds(Block):
+    """Rates of the groups at cuts all over the scores.
 
-    `fair_cuts` are the thresholds at which the score is fair as a classifier. `headline` is the
-    ratio of the selection rates of main groups in words, at the first threshold asked for.
+    `fair_cuts` are the thresholds at which the score is fair as a classifier.
     """
 
-    thresholds: CutTable
     explorer: CutTable
     fair_cuts: tuple[FairCuts, ...]
-    headline: str = ""
+    omitted: tuple[str, ...] = ()
 
-    name: ClassVar[str] = "cuts"
+    name: ClassVar[str] = "at_thresholds"
 
     @classmethod
     def compute(cls, audit: AuditInput) -> Self:
-        """Thresholds by default select the shares `rates` of all negatives."""
+        """From selecting nobody to selecting nearly everybody."""
         scores, settings, groups = audit.scores, audit.settings, audit.groups
-        cuts, labels = asked_cuts(audit)
-        # Cuts spread over the scores, from selecting nobody to nearly everybody.
         steps = 101 if scores.n_groups <= 2 else max(21, min(81, 324 // scores.n_groups))
-        spread = np.unique(audit.everyone.threshold(np.arange(steps) / steps))
-        level, burden = settings.confidence_level, settings.words.selected_is == "bad"
+        shares = np.arange(steps) / steps
+        low = audit.cuts.selected == "low"
+        everyone = audit.coarse.mirrored.pooled("both") if low else audit.everyone
+        spread = np.unique(everyone.threshold(shares))
         exact = audit.coarse is audit.scores
         names = groups.named(groups.compared)
-        table = partial(
-            cut_table, scores, confidence_level=level, burden=burden, compared=groups.compared
-        )
-        main = table(cuts[:1], compared=groups.main).impact_ratio
+        omitted: tuple[str, ...] = ()
+        if not exact:
+            omitted = (
+                "Cuts all over the scores, and those at which the groups are alike, are looked "
+                f"for at {COARSE_LEVELS:,} of the {audit.n_levels:,} scores; what is said of the "
+                "cuts in use looks at every one of them.",
+            )
         return cls(
-            table(cuts, labels=labels),
-            table(spread),
-            tuple(
-                _fair_cuts(audit.coarse, names, rate, settings.tolerance, audit.everyone, exact)
-                for rate in _NAMES
-            ),
-            main.notes[0] if len(main.value) and not np.isnan(main.value[0]) else "",
+            audit.cut_table(-spread[::-1] if low else spread),
+            tuple(_fair_cuts(audit, names, rate, settings.tolerance, exact) for rate in _NAMES),
+            omitted,
         )
-
-
-def asked_cuts(audit: AuditInput) -> tuple[Floats, tuple[str, ...]]:
-    """The thresholds asked for, or those that select the shares `rates` of all negatives."""
-    cuts, rates = audit.thresholds, audit.settings.rates
-    if cuts is not None:
-        return cuts, ("asked for",) * len(cuts)
-    labels = tuple(f"selects at most {rate:.1%} of all negatives" for rate in rates)
-    return audit.scores.pooled("negatives").threshold(rates), labels
 
 
 def _fair_cuts(
-    scores: GroupedScores,
+    audit: AuditInput,
     groups: tuple[str, ...],
     rate: RateName,
     tolerance: float,
-    everyone: Distribution,
     exact: bool,
 ) -> FairCuts:
-    """The thresholds at which a rate differs by the tolerance at most between the groups."""
+    """The thresholds at which a rate differs by the tolerance at most between the groups.
+
+    Those who are not selected differ by as much as those who are: where low scores are selected,
+    the same cuts are fair.
+    """
+    scores, everyone = audit.coarse, audit.everyone
     try:
         fair = fair_thresholds(scores, rate, groups, tolerance=tolerance)
     except ValueError as error:  # one group, or an empty cell: it says so
@@ -94,6 +82,8 @@ def _fair_cuts(
         return FairCuts(rate, tolerance, *none, 0, 0.0, 0, exact, "", reason)
     low, high = fair.low[~fair.jump], fair.high[~fair.jump]
     most, least = everyone.survival(low), everyone.survival(high)
+    if audit.cuts.selected == "low":
+        most, least = 1.0 - least, 1.0 - most
     order = np.argsort(least - most, kind="stable")
     keep = np.sort(order[:_KEPT_CUTS])
     rest = order[_KEPT_CUTS:]

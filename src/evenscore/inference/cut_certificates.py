@@ -1,0 +1,528 @@
+"""Certificates: at every cut in use the groups' rates differ by at most a tolerance ε.
+
+Three ways to be sure, of all cuts, rates and pairs of groups at once:
+
+*Intersection-union*, for cuts named before the data were seen: |D̂| + zσ ≤ ε at every one of them, z
+the one-sided quantile; where few people are counted Newcombe's margin may be larger, and is taken.
+If some gap is larger than ε, then at that very cut this has the probability of one normal tail,
+whatever else is looked at: nothing is to be corrected for. A range of shares is widened by 2.576
+standard errors at both ends, since the scores that it means are not known exactly.
+
+*Band*, for a range found in the data: |D̂| + qσ ≤ ε, q the quantile of the largest |D̂ − D|/σ over
+all cuts of the range, rates and pairs, by Gaussian bridges. Then the longest stretch of cuts within
+ε may be picked.
+
+*Finite sample*, for any law and any number of people: shares lie within a band at all cuts at once
+(`exact_rates`), and no approximation is involved. Equal weights and independent people only.
+
+How many people it takes: with c times as many all errors are √c times smaller, so that a score
+without gaps is certified if c ≥ (|W| + margin)²/ε² at every cut, W its noise. The c that is enough
+for nine of ten bridges W is what is `needed`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+
+from evenscore.inference.bridges import DRAWS, Bridges, band_quantile, grid_steps
+from evenscore.inference.cut_gaps import (
+    LEAST_AMONG,
+    LEAST_OF_CLASS,
+    WIDENED,
+    RateErrors,
+    RatesAtSteps,
+    enough,
+)
+from evenscore.inference.estimate import check_between, check_level, percent
+from evenscore.inference.exact_rates import ExactRates
+from evenscore.inference.intervals import normal_quantile
+from evenscore.scores.arrays import Bools, Floats, Ints
+from evenscore.scores.rates import Rate
+from evenscore.scores.selection import Ladder, Selected, pool_classes
+
+CutMethod = Literal["intersection_union", "band", "finite_sample"]
+Lacking = Literal["", "data", "evenness"]
+Pair = tuple[int, int]
+
+POWER = 0.9
+"""With which chance a score without gaps would be certified by as many people as are `needed`."""
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class CutCertificate:
+    """That the rates of the groups differ by at most a tolerance at the cuts in use, or why not.
+
+    If `certified`, then with the stated confidence they do at *all* cuts that select between `low`
+    and `high` of the pool (NaN if there are none), for all rates and all pairs of groups asked for
+    at once. `reach` is the smallest tolerance that would have been certified, `smallest` the
+    smallest cell and the number of its people, and `needed` how many it would have to have, all
+    others growing in proportion, for a score without gaps to be certified nine times out of ten.
+    `lacking` is "data" if there are fewer than that and no gap is beyond the tolerance for certain,
+    "evenness" if the gaps are too large.
+    """
+
+    method: CutMethod
+    tolerance: float
+    confidence_level: float
+    certified: bool
+    low: float
+    high: float
+    reach: float
+    needed: int
+    smallest: tuple[str, int]
+    lacking: Lacking
+    words: str
+    warnings: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def certify_rates(
+    ladder: Ladder,
+    rates: Sequence[Rate],
+    inside: list[tuple[int, int]],
+    *,
+    tolerance: float,
+    confidence_level: float = 0.95,
+    pairs: Sequence[Pair] | None = None,
+    method: CutMethod = "intersection_union",
+    share_range: tuple[float, float] | None = None,
+    random_state: int = 0,
+) -> CutCertificate:
+    """Whether the groups' rates differ by at most a tolerance at all the cuts in use.
+
+    Parameters
+    ----------
+    ladder
+        The cuts of a table.
+    rates
+        What should be equal.
+    inside
+        The first and the last step of the range, or of each single cut; (1, 0) where there is none.
+    tolerance
+        The largest gap that may be.
+    confidence_level
+        Of the whole statement.
+    pairs
+        Positions of groups to compare; all pairs by default.
+    method
+        "intersection_union" and "finite_sample" certify all these cuts or nothing; "band" the
+        longest stretch of a range.
+    share_range
+        The shares of the pool that were named, if the range was named by shares: it is then
+        widened, so that the statement is about the cuts that select these shares of *all* people.
+        Otherwise it is about these very thresholds.
+    random_state
+        For the Gaussian bridges.
+
+    Returns
+    -------
+    CutCertificate
+        The certificate, or why there is none.
+
+    Examples
+    --------
+    >>> from evenscore import GroupedScores
+    >>> from evenscore.scores.rates import CATALOGUE
+    >>> y, groups = [0, 1] * 20_000, ["a"] * 20_000 + ["b"] * 20_000
+    >>> table = GroupedScores.from_arrays(y, list(range(20_000)) * 2, sensitive_features=groups)
+    >>> ladder = Ladder.make(table, "everyone", "high")
+    >>> rates = [CATALOGUE["fpr"], CATALOGUE["fnr"]]
+    >>> print(certify_rates(
+    ...     ladder, rates, [(2_000, 8_000)], tolerance=0.05, share_range=(0.1, 0.4)))
+    Certified with 95% confidence: at all cuts that select 10% to 40% of everyone the false
+    positive rate and the false negative rate differ by at most 0.05 between groups.
+    """
+    tolerance = check_between(tolerance, "tolerance")
+    level = check_level(confidence_level)
+    if method not in get_args(CutMethod):
+        raise ValueError(f"method must be one of {', '.join(get_args(CutMethod))}, not {method!r}.")
+    if not rates or not inside:
+        raise ValueError("A certificate needs a rate and a range of cuts or a cut.")
+    compared = list(ladder.scores.pairs() if pairs is None else pairs)
+    if not compared:
+        raise ValueError("A certificate compares groups, but there are not two of them.")
+    if method == "band" and (len(inside) > 1):
+        raise ValueError(
+            "A band certifies a stretch of one range of cuts, not several cuts: certify these with "
+            "method='intersection_union'."
+        )
+    made = _Made(ladder, tuple(rates), compared, tolerance, level, method)
+    if any(first > last for first, last in inside):
+        return made.without_cuts(share_range)
+    return made.certificate(inside, share_range, random_state)
+
+
+# ---------------------------------------------------------------------- bounds of gaps
+
+
+class _GapsAtSteps(Protocol):
+    """The size of a gap, by how much more it may be, and where that can be told."""
+
+    def gap(self, pair: Pair) -> tuple[Floats, Floats, Bools]: ...
+
+
+class _Bounds(Protocol):
+    """Gaps of a rate at some steps."""
+
+    def at(self, rate: Rate, selected: Selected) -> _GapsAtSteps: ...
+
+
+@dataclass(frozen=True, eq=False)
+class _NormalGaps:
+    rates: RatesAtSteps
+    z: float
+
+    def gap(self, pair: Pair) -> tuple[Floats, Floats, Bools]:
+        size, _, known = self.rates.gap(pair)
+        return size, self.rates.margin(pair, self.z), known
+
+
+@dataclass(frozen=True, eq=False)
+class _NormalBounds:
+    """Margins of so many standard errors."""
+
+    errors: RateErrors
+    z: float
+
+    def at(self, rate: Rate, selected: Selected) -> _NormalGaps:
+        return _NormalGaps(self.errors.at(rate, selected), self.z)
+
+
+@dataclass(frozen=True, eq=False)
+class _ExactGaps:
+    value: Floats
+    low: Floats
+    high: Floats
+    assessable: Bools
+
+    def gap(self, pair: Pair) -> tuple[Floats, Floats, Bools]:
+        i, j = pair
+        size = np.abs(self.value[:, i] - self.value[:, j])
+        most = np.maximum(self.high[:, i] - self.low[:, j], self.high[:, j] - self.low[:, i])
+        known = self.assessable[:, i] & self.assessable[:, j] & ~np.isnan(size + most)
+        return size, most - size, known
+
+
+@dataclass(frozen=True, eq=False)
+class _ExactBounds:
+    """Margins that hold for any law."""
+
+    rates: ExactRates
+
+    def at(self, rate: Rate, selected: Selected) -> _ExactGaps:
+        scores = self.rates.ladder.scores
+        value = rate.values(selected.weight, scores.cell_weights)
+        low, high = self.rates.at(rate, selected)
+        return _ExactGaps(value, low, high, enough(rate, selected.count, scores.cell_counts))
+
+
+@dataclass(frozen=True, eq=False)
+class _Worst:
+    """The largest |D̂| + margin at every step of a range, and which gap it is of."""
+
+    first: int
+    bound: Floats
+    size: Floats
+    gap: Ints
+
+    @property
+    def step(self) -> int:
+        """Where it is largest."""
+        return self.first + int(np.argmax(self.bound))
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """A certificate in the making."""
+
+    ladder: Ladder
+    rates: tuple[Rate, ...]
+    pairs: list[Pair]
+    tolerance: float
+    level: float
+    method: CutMethod
+
+    @property
+    def _gaps(self) -> list[tuple[Rate, Pair]]:
+        return [(rate, pair) for rate in self.rates for pair in self.pairs]
+
+    def certificate(
+        self, inside: list[tuple[int, int]], named: tuple[float, float] | None, random_state: int
+    ) -> CutCertificate:
+        ladder = self.ladder
+        errors, z, places = RateErrors(ladder), normal_quantile(self.level), inside
+        exact = None
+        if self.method == "finite_sample":
+            groups = sorted({g for pair in self.pairs for g in pair})
+            exact = ExactRates(ladder, self.rates, groups, 1.0 - self.level)
+            if named is not None:
+                places = [exact.widened(*named)]
+        elif self.method == "intersection_union" and named is not None:
+            places = [widened_range(ladder, *named)]
+        steps = np.unique(np.concatenate([grid_steps(ladder, *place) for place in places]))
+        bridges = Bridges(ladder, steps, random_state)
+        chance = _Chance(self, errors, bridges, continuous=self.method == "band")
+        q = band_quantile(chance.maxima, normal_quantile(0.5 + self.level / 2.0))
+        bounds: _Bounds = _NormalBounds(errors, q if self.method == "band" else z)
+        if exact is not None:
+            bounds = _ExactBounds(exact)
+        worst = [self._worst(bounds, *place) for place in places]
+        largest = max(worst, key=lambda place: float(place.bound.max()))
+        reach = float(largest.bound.max())
+        low, high = (float(f(ladder.share[np.ravel(inside)])) for f in (np.min, np.max))
+        low, high = (low, high) if named is None or self.method == "band" else named
+        certified = reach <= self.tolerance + _ROUNDING
+        if self.method == "band":
+            [place] = worst
+            reach = float(place.bound.min())
+            first, last = _longest(
+                place.bound <= self.tolerance + _ROUNDING,
+                ladder.share[place.first : place.first + len(place.bound)],
+            )
+            certified = first <= last
+            if certified:
+                low, high = (float(ladder.share[place.first + k]) for k in (first, last))
+        needed = chance.needed(bounds)
+        smallest = self._smallest()
+        lacking: Lacking = ""
+        if not certified:
+            few = not np.isfinite(largest.bound.max()) or smallest[1] < needed
+            lacking = "data" if few and not chance.beyond(q) else "evenness"
+        text = self._where(inside, named if self.method != "band" else None, low, high)
+        words = self._words(certified, lacking, text, largest, reach, needed, smallest)
+        warnings: tuple[str, ...] = ()
+        if self.method != "finite_sample" and 0 < smallest[1] < LEAST_AMONG:
+            warnings = (f"the {smallest[0]} are only {smallest[1]}: take it with care",)
+        return CutCertificate(
+            self.method,
+            self.tolerance,
+            self.level,
+            certified,
+            low if certified else np.nan,
+            high if certified else np.nan,
+            min(reach, 1.0),
+            needed,
+            smallest,
+            lacking,
+            words,
+            warnings,
+        )
+
+    def without_cuts(self, named: tuple[float, float] | None) -> CutCertificate:
+        """Nothing is said where the score has no cut."""
+        where = "one of the cuts in use selects nobody or everybody"
+        if named is not None:
+            low, high = (f"{100.0 * share:.4g}%" for share in named)
+            where = f"no cut of this score selects {low} to {high} of {self._pool}"
+        return CutCertificate(
+            self.method,
+            self.tolerance,
+            self.level,
+            False,
+            np.nan,
+            np.nan,
+            1.0,
+            0,
+            self._smallest(),
+            "",
+            f"Not certified: {where}.",
+        )
+
+    def _worst(self, bounds: _Bounds, first: int, last: int) -> _Worst:
+        """Of all rates and pairs: infinite where some gap cannot be told."""
+        n = last - first + 1
+        bound, size, which = np.full(n, -1.0), np.zeros(n), np.zeros(n, dtype=np.intp)
+        start = 0
+        for selected in self.ladder.runs(first, last):
+            here = slice(start, start + len(selected.step))
+            start = here.stop
+            for r, rate in enumerate(self.rates):
+                at = bounds.at(rate, selected)
+                for p, pair in enumerate(self.pairs):
+                    own, margin, known = at.gap(pair)
+                    most = np.where(known, own + margin, np.inf)
+                    larger = most > bound[here]
+                    bound[here] = np.where(larger, most, bound[here])
+                    size[here] = np.where(larger, own, size[here])
+                    which[here] = np.where(larger, r * len(self.pairs) + p, which[here])
+        return _Worst(first, bound, size, which)
+
+    def _smallest(self) -> tuple[str, int]:
+        """The smallest of the cells, or of the groups where a rate is of both classes."""
+        scores = self.ladder.scores
+        counts = scores.cell_counts
+        sizes: dict[str, float] = {}
+        for rate in self.rates:
+            for g in {g for pair in self.pairs for g in pair}:
+                if rate.on is None and not rate.standardised:
+                    sizes[f"people of {scores.names[g]}"] = counts[:, g].sum()
+                    continue
+                for c in rate.classes:
+                    sizes[scores.cell_name(c * scores.n_groups + g)] = counts[c, g]
+        name = min(sizes, key=lambda cell: (sizes[cell], cell))
+        return name, round(sizes[name])
+
+    # ------------------------------------------------------------------ in words
+
+    @property
+    def _pool(self) -> str:
+        return "everyone" if self.ladder.of == "everyone" else f"all {self.ladder.of}"
+
+    def _where(
+        self,
+        inside: list[tuple[int, int]],
+        named: tuple[float, float] | None,
+        low: float,
+        high: float,
+    ) -> str:
+        single = named is None and all(first == last for first, last in inside)
+        if single and len(inside) > 1:
+            shares = [f"{self.ladder.share[step]:.1%}" for step, _ in inside]
+            return f"at the cuts that select {', '.join(shares[:-1])} and {shares[-1]} of {{pool}}"
+        if low == high:
+            return f"at the cut that selects {low:.1%} of {{pool}}"
+        ends = [f"{100.0 * share:.{4 if named else 3}g}%" for share in (low, high)]
+        return f"at all cuts that select {ends[0]} to {ends[1]} of {{pool}}"
+
+    def _words(
+        self,
+        certified: bool,
+        lacking: Lacking,
+        where: str,
+        largest: _Worst,
+        reach: float,
+        needed: int,
+        smallest: tuple[str, int],
+    ) -> str:
+        where = where.format(pool=self._pool)
+        titles = [f"the {rate.title}" for rate in self.rates]
+        rates = titles[0] if len(titles) == 1 else f"{', '.join(titles[:-1])} and {titles[-1]}"
+        if certified:
+            verb = "differs" if len(titles) == 1 else "differ"
+            return (
+                f"Certified with {percent(self.level)} confidence: {where} {rates} {verb} by at "
+                f"most {self.tolerance:g} between groups."
+            )
+        k = largest.step - largest.first
+        rate, (i, j) = self._gaps[int(largest.gap[k])]
+        names = self.ladder.scores.names
+        share = f"{self.ladder.share[largest.step]:.1%} of {self._pool}"
+        if not np.isfinite(largest.bound[k]):
+            text = (
+                f"at the cut that selects {share} the {rate.title} of {names[i]} or {names[j]} "
+                "rests on too few people to tell"
+            )
+        else:
+            text = (
+                f"at the cut that selects {share} the {rate.title} differs by {largest.size[k]:.3f}"
+                f" between {names[i]} and {names[j]}, and perhaps by {largest.bound[k]:.3f}"
+            )
+        if lacking == "data":
+            more = (
+                f" For a score without gaps to be certified within {self.tolerance:g} it takes "
+                f"about {needed:,} {smallest[0]}; there are {smallest[1]:,}."
+            )
+            return f"Not certified: {text}.{more}"
+        return f"Not certified: {text}, more than {self.tolerance:g}."
+
+
+def widened_range(ladder: Ladder, low: float, high: float) -> tuple[int, int]:
+    """The steps between two shares of the pool, widened by 2.576 standard errors at both ends."""
+    scores, classes = ladder.scores, list(pool_classes(ladder.of))
+    total = scores.cell_weights[classes].sum()
+    squares = scores.cell_squares[classes].sum()
+    sizes, effective = scores.independent_sizes[classes], scores.effective_sizes[classes]
+    clusters = 1.0
+    if scores.is_clustered:
+        known = sizes > 0.0
+        clusters = float(
+            np.sum(scores.cell_squares[classes][known] * effective[known] / sizes[known]) / squares
+        )
+    ends = []
+    for share, sign in ((low, -1.0), (high, 1.0)):
+        step = ladder.selected(np.array([ladder.last_up_to(share)]))
+        above = float(step.square[0, classes].sum())
+        # Weights may go with scores: the variance is that of this share, not Kish's.
+        variance = (1.0 - share) ** 2 * above + share**2 * (squares - above)
+        variance = max(variance, share * (1.0 - share) * squares) if not above else variance
+        moved = share + sign * WIDENED * np.sqrt(clusters * variance) / total
+        ends.append(ladder.last_up_to(min(max(moved, 0.0), 1.0)))
+    return max(ends[0], 1), max(min(ends[1], ladder.n_steps - 1), 1)
+
+
+class _Chance:
+    """What bridges tell: how far gaps stray, and how many people a certificate takes."""
+
+    def __init__(
+        self, made: _Made, errors: RateErrors, bridges: Bridges, *, continuous: bool
+    ) -> None:
+        self._made = made
+        self._bridges = bridges
+        self._errors = errors
+        self.maxima = np.zeros(DRAWS)
+        for rate in made.rates:
+            at = self._errors.at(rate, bridges.selected)
+            for pair in made.pairs:
+                known = at.gap(pair)[2]
+                size = bridges.of(rate, pair).studentised()
+                size[~known] = 0.0
+                largest = bridges.largest_between(size) if continuous else size.max(axis=0)
+                np.maximum(self.maxima, largest, out=self.maxima)
+
+    def beyond(self, q: float) -> bool:
+        """Whether some gap is beyond the tolerance for certain."""
+        for rate in self._made.rates:
+            at = self._errors.at(rate, self._bridges.selected)
+            for pair in self._made.pairs:
+                size, error, known = at.gap(pair)
+                if np.any(size[known] - q * error[known] > self._made.tolerance):
+                    return True
+        return False
+
+    def needed(self, bounds: _Bounds) -> int:
+        """How many people the smallest cell would have to have."""
+        made, selected = self._made, self._bridges.selected
+        largest, least = np.zeros(DRAWS), 0.0
+        for rate in made.rates:
+            at = bounds.at(rate, selected)
+            for pair in made.pairs:
+                _, margin, known = at.gap(pair)
+                if known.any():
+                    more = margin[known, None].astype(np.float32)
+                    noise = np.abs(self._bridges.of(rate, pair).noise[known]) + more
+                    np.maximum(largest, noise.max(axis=0), out=largest)
+                if not known.all():
+                    least = max(least, _times_more(rate, selected, made.ladder, pair))
+        times = float(np.quantile(largest, POWER)) ** 2 / made.tolerance**2
+        return int(np.ceil(max(times, least) * max(made._smallest()[1], 1)))
+
+
+def _times_more(rate: Rate, selected: Selected, ladder: Ladder, pair: Pair) -> float:
+    """How many times the people it would take to have enough of them beyond every cut."""
+    if not rate.scarce:
+        return 0.0
+    count = selected.count[:, :, list(pair)]
+    if not rate.among[1][1]:
+        count = ladder.scores.cell_counts[:, list(pair)] - count
+    by_class = LEAST_OF_CLASS / np.maximum(count.min(axis=1), 1.0)
+    return float(np.maximum(LEAST_AMONG / np.maximum(count.sum(axis=1), 1.0), by_class).max())
+
+
+def _longest(fair: Bools, share: Floats) -> tuple[int, int]:
+    """The first and the last of the run of fair steps that spans most of the pool; (1, 0) if none.
+
+    >>> _longest(np.array([True, False, True, True]), np.array([0.1, 0.2, 0.3, 0.4]))
+    (2, 3)
+    """
+    change = np.flatnonzero(np.diff(np.concatenate(([False], fair, [False])).astype(np.int8)))
+    starts, stops = change[::2], change[1::2] - 1
+    if not len(starts):
+        return 1, 0
+    k = int(np.argmax(share[stops] - share[starts]))
+    return int(starts[k]), int(stops[k])

@@ -1,0 +1,310 @@
+"""Gaps of rates at the cuts in use: the definition, its invariances, and its surrogate."""
+
+import pickle
+
+import numpy as np
+import pytest
+from conftest import draw
+from hypothesis import given
+from hypothesis import strategies as st
+from naive_cuts import NAMES, Sample
+
+from evenscore import Cuts, GroupedScores, RateConstraint, rate_names
+from evenscore.gaps import EstimateSettings
+from evenscore.gaps.smooth import smooth_cells
+
+
+def make(y, score, group, weight=None, **more):
+    return GroupedScores.from_arrays(
+        y, score, sensitive_features=group, sample_weight=weight, **more
+    )
+
+
+KINDS = {
+    "range": Cuts(between=(0.2, 0.7)),
+    "points": Cuts(at=(0.3, 0.6)),
+    "thresholds": Cuts(thresholds=(-0.25, 0.5)),
+    "inclusive": Cuts(thresholds=(-0.25, 0.5), inclusive=True),
+    "low": Cuts(between=(0.2, 0.7), selected="low"),
+    "negatives": Cuts(between=(0.2, 0.7), of="negatives"),
+    "positives": Cuts(at=(0.3, 0.6), of="positives", selected="low"),
+}
+
+
+def chosen_by(cuts, sample):
+    """For the range, or for every point, the ways to cut that it means."""
+    if cuts.between is not None:
+        return [sample.between(*cuts.between, cuts.of, cuts.selected)]
+    if cuts.at:
+        return [sample.at(share, cuts.of, cuts.selected) for share in cuts.at]
+    if cuts.inclusive:
+        return [[lambda score, t=t: score >= t] for t in cuts.thresholds]
+    return [[lambda score, t=t: score > t] for t in cuts.thresholds]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weights", [None, "real"])
+@pytest.mark.parametrize(("levels", "n_groups"), [(None, 2), (10, 3)])
+def test_values_and_estimates_are_those_of_loops_over_people(levels, n_groups, weights, kind):
+    rows = draw(11, n=330, n_groups=n_groups, levels=levels, weights=weights)
+    scores, sample, cuts = make(*rows), Sample(*rows), KINDS[kind]
+    family = RateConstraint(*NAMES, cuts=cuts)
+    keys, values = family.keys(scores.groups), family.values(scores)
+    estimates = family.estimates(scores)
+    number = 0
+    for name in NAMES:
+        for i in range(n_groups):
+            for j in range(i + 1, n_groups):
+                for text, choices in zip(cuts.texts(), chosen_by(cuts, sample), strict=True):
+                    key, value, gap = keys[number], values[number], estimates[number]
+                    number += 1
+                    expected = sample.largest(name, choices, i, j)
+                    assert (key.name, key.first, key.second) == (f"{name}_gap", str(i), str(j))
+                    assert key.at == text
+                    np.testing.assert_allclose(abs(value), abs(expected), atol=1e-12)
+                    np.testing.assert_allclose(gap.value, value, atol=1e-12)
+                    if np.isnan(value):
+                        assert "no value" in " ".join(gap.warnings)
+                        continue
+                    # The cut that is named has that gap.
+                    t, low = gap.threshold, cuts.selected == "low"
+
+                    def named(score, t=t, low=low, inclusive=cuts.inclusive):
+                        beyond = score < t if low else score > t
+                        return beyond or (inclusive and score == t)
+
+                    assert sample.gap(name, named, i, j) == pytest.approx(value, abs=1e-12)
+                    assert sample.share(named, cuts.of) == pytest.approx(gap.selected_share)
+                    assert gap.first_value - gap.second_value == pytest.approx(value)
+                    assert gap.low <= value <= gap.high
+    assert number == len(keys) == len(values) == len(estimates)
+
+
+def test_the_catalogue_is_tested_whole():
+    assert rate_names() == NAMES
+
+
+# ---------------------------------------------------------------------- invariances
+
+families = st.builds(
+    lambda kind: RateConstraint("selection", "fpr", "fnr", "error", cuts=KINDS[kind]),
+    st.sampled_from(["range", "points", "low", "negatives", "positives"]),
+)
+seeds = st.integers(0, 10**6)
+
+
+def ends(family, scores):
+    estimates = family.estimates(scores)
+    return np.array([(gap.value, gap.low, gap.high, gap.standard_error) for gap in estimates])
+
+
+@given(families, seeds)
+def test_exchanging_the_groups_changes_signs_only(family, seed):
+    y, score, group, weight = draw(seed, n=80, weights="real")
+    one = ends(family, make(y, score, group, weight))
+    two = ends(family, make(y, score, group, weight, group_order=[1, 0]))
+    np.testing.assert_allclose(np.abs(one[:, 0]), np.abs(two[:, 0]), atol=1e-12)
+    np.testing.assert_allclose(one[:, 3], two[:, 3], atol=1e-9)
+    if family.cuts.at:
+        np.testing.assert_allclose(one[:, :3], -two[:, [0, 2, 1]], atol=1e-9)
+
+
+@given(families, seeds)
+def test_names_and_the_order_of_rows_do_not_matter(family, seed):
+    y, score, group, weight = draw(seed, n=80, n_groups=3, weights="real")
+    order = np.random.default_rng(seed).permutation(len(y))
+    odd = np.array(["", "a and b", "É / <b>"], dtype=object)
+    one = ends(family, make(y, score, group, weight))
+    two = ends(family, make(y[order], score[order], odd[group[order]], weight[order]))
+    np.testing.assert_allclose(one, two, atol=1e-9)
+
+
+@given(families, seeds)
+def test_increasing_maps_of_the_score_do_not_matter(family, seed):
+    y, score, group, weight = draw(seed, n=80, weights="real")
+    one = ends(family, make(y, score, group, weight))
+    two = ends(family, make(y, np.exp(3.0 * score) - 7.0, group, weight))
+    np.testing.assert_allclose(one, two, atol=1e-9)
+
+
+@given(families, seeds)
+def test_low_scores_selected_are_turned_scores(family, seed):
+    y, score, group, weight = draw(seed, n=80)
+    cuts = family.cuts
+    other = "high" if cuts.selected == "low" else "low"
+    turned = RateConstraint(
+        *family.rates, cuts=Cuts(between=cuts.between, at=cuts.at, of=cuts.of, selected=other)
+    )
+    one = ends(family, make(y, score, group, weight))
+    two = ends(turned, make(y, -score, group, weight))
+    np.testing.assert_allclose(one, two, atol=1e-9)
+
+
+@given(families, seeds)
+def test_whole_weights_are_copies_and_zero_weights_nobody(family, seed):
+    y, score, group, weight = draw(seed, n=80, weights="integer")
+    weight[:7] *= np.arange(7) > 3
+    values = family.values(make(y, score, group, weight))
+    copies = [np.repeat(column, weight.astype(int)) for column in (y, score, group)]
+    np.testing.assert_allclose(values, family.values(make(*copies)), atol=1e-12)
+
+
+@given(families, seeds)
+def test_equal_groups_have_no_gap(family, seed):
+    y, score, _, _ = draw(seed, n=60)
+    twice = [np.concatenate([column, column]) for column in (y, score)]
+    scores = make(*twice, np.repeat([0, 1], len(y)))
+    np.testing.assert_allclose(family.values(scores), 0.0, atol=1e-12)
+    for gap in family.estimates(scores):
+        assert gap.low <= 0.0 <= gap.high
+        assert gap.p_value == pytest.approx(1.0)
+
+
+@given(seeds)
+def test_some_pairs_are_those_of_all(seed):
+    scores = make(*draw(seed, n=90, n_groups=4))
+    family = RateConstraint("fpr", "selection", cuts=KINDS["range"])
+    every = dict(zip(family.keys(scores.groups), family.values(scores), strict=True))
+    pairs = ((2, 0), (1, 3))
+    some = family.keys(scores.groups, pairs)
+    for key, value in zip(some, family.values(scores, pairs), strict=True):
+        if key in every:
+            assert value == pytest.approx(every[key])
+        else:
+            turned = key._replace(first=key.second, second=key.first)
+            assert abs(value) == pytest.approx(abs(every[turned]))
+    settings = EstimateSettings(pairs=pairs)
+    found = [gap.value for gap in family.estimates(scores, settings)]
+    np.testing.assert_allclose(found, family.values(scores, pairs), atol=1e-12)
+
+
+# ---------------------------------------------------------------------- what cannot be told
+
+
+def reason(scores, *rates, cuts=None):
+    family = RateConstraint(*rates, cuts=cuts or Cuts(between=(0.2, 0.7)))
+    [gap] = family.estimates(scores)
+    assert np.isnan([gap.value, gap.low, gap.high]).all()
+    assert np.isnan(family.values(scores)).all()
+    return " ".join(gap.warnings)
+
+
+def test_an_empty_cell_has_no_value_and_a_reason():
+    y, score, group, _ = draw(0)
+    kept = (y == 0) | (group == 0)
+    scores = make(y[kept], score[kept], group[kept])
+    assert "positives of 1" in reason(scores, "fnr")
+    assert not np.isnan(RateConstraint("fpr").values(scores)).any()
+
+
+def test_a_coarse_score_has_no_value_and_a_reason():
+    scores = make([0, 1] * 20, [1.0, 1.0, 2.0, 2.0] * 10, ["a", "b"] * 20)
+    assert "no cut of this score selects 20% to 40%" in reason(
+        scores, "selection", cuts=Cuts(between=(0.2, 0.4))
+    )
+    assert "selects nobody or everybody" in reason(
+        scores, "selection", cuts=Cuts(thresholds=(9.0,))
+    )
+
+
+def test_too_few_selected_are_not_told():
+    scores = make(*draw(0, n=60))
+    assert "30 people" in reason(scores, "precision")
+    assert "not selected" in reason(scores, "false_omission")
+
+
+def test_a_constant_score_has_no_value():
+    assert "all scores are equal" in reason(make([0, 1] * 9, [3] * 18, list("aab") * 6), "fpr")
+
+
+def test_an_empty_pool_has_no_value():
+    y, score, group, _ = draw(0)
+    scores = make(np.zeros_like(y), score, group, pos_label=1)
+    assert reason(scores, "selection", cuts=Cuts(between=(0.2, 0.7), of="positives"))
+
+
+def test_without_outcomes_there_is_selection():
+    y, score, group, _ = draw(0)
+    known = RateConstraint("selection").values(make(y, score, group))
+    unknown = RateConstraint("selection").values(make(np.zeros_like(y), score, group, pos_label=1))
+    np.testing.assert_allclose(known, unknown)
+
+
+@pytest.mark.parametrize(
+    ("rates", "more", "message"),
+    [
+        ((), {}, "needs a rate"),
+        (("tpr",), {}, "There is no rate 'tpr'"),
+        (("fpr", "fpr"), {}, "repeats one"),
+        (("fpr",), {"tolerance": 2.0}, "tolerance"),
+    ],
+)
+def test_what_is_refused(rates, more, message):
+    with pytest.raises(ValueError, match=message):
+        RateConstraint(*rates, **more)
+
+
+def test_a_family_is_plain_data():
+    family = RateConstraint("fpr", "fnr", cuts=Cuts(between=(0.1, 0.4)), tolerance=0.02)
+    assert pickle.loads(pickle.dumps(family)) == family
+    assert "fpr" in repr(family)
+    assert family.narrowed(family.keys("ab")[1]).rates == ("fnr",)
+
+
+# ---------------------------------------------------------------------- the surrogate
+
+CUTS = {
+    "everyone": Cuts(at=(0.2, 0.45)),
+    "negatives": Cuts(at=(0.3,), of="negatives"),
+    "positives, low": Cuts(at=(0.35, 0.6), of="positives", selected="low"),
+}
+
+
+@pytest.mark.parametrize("kind", CUTS)
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("name", NAMES)
+def test_slopes_of_the_surrogate_are_finite_differences(name, n_groups, kind):
+    y, score, group, weight = draw(4, n=40, n_groups=n_groups, levels=None, weights="real")
+    cell = group + n_groups * y
+    totals = np.bincount(cell, weights=weight, minlength=2 * n_groups)
+    share, family = weight / totals[cell], RateConstraint(name, cuts=CUTS[kind])
+
+    def surrogate(score):
+        cells = smooth_cells(score, cell, share, totals.reshape(2, -1), 0.4)
+        return cells, family.surrogate(cells)
+
+    cells, made = surrogate(score)
+    assert len(made.gaps) == len(family.keys(range(n_groups)))
+    multipliers = np.random.default_rng(0).normal(size=len(made.gaps))
+    slopes = made.slopes(multipliers)
+    gradient = share * cells.grid.read_at(slopes, cell, cells.placed)
+    for k in range(0, len(score), 5):
+        differences = []
+        for sign in (1.0, -1.0):
+            moved = score.copy()
+            moved[k] += sign * 1e-4
+            differences.append(multipliers @ surrogate(moved)[1].gaps)
+        expected = (differences[0] - differences[1]) / 2e-4
+        assert gradient[k] == pytest.approx(expected, abs=2e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_narrow_kernel_gives_the_gaps_themselves(name):
+    y, score, group, _ = draw(2, n=3_000, levels=None)
+    scores = make(y, score, group)
+    cell = group + 2 * y
+    share = 1.0 / np.bincount(cell)[cell]
+    cells = smooth_cells(score, cell, share, scores.cell_weights, 0.002)
+    family = RateConstraint(name, cuts=Cuts(at=(0.2, 0.5)))
+    np.testing.assert_allclose(family.surrogate(cells).gaps, family.values(scores), atol=0.004)
+
+
+def test_a_range_is_trained_at_its_cuts():
+    family = RateConstraint("fpr", "fnr", cuts=Cuts(between=(0.1, 0.4)), tolerance=0.02)
+    assert len(family.trained().keys("ab")) == 2 * 8
+    assert family.trained().tolerance == 0.02
+    y, score, group, _ = draw(0)
+    cells = smooth_cells(score, group + 2 * y, np.ones(len(y)), np.ones((2, 2)), 0.4)
+    with pytest.raises(TypeError, match="cuts of its own"):
+        family.surrogate(cells)
+    assert RateConstraint("fpr", cuts=Cuts(thresholds=1.0)).guards() is None

@@ -1,0 +1,115 @@
+"""Bands of shares that hold at all cuts at once, for any law and any sample size."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenscore.inference.beta_band import (
+    _DELTAS,
+    _SIZES,
+    _TESTS,
+    LARGEST,
+    chance_inside,
+    local_level,
+    share_bounds,
+)
+
+
+def steck(low, high):
+    """The same probability by Steck's determinant, in exact enough arithmetic for small n."""
+    from math import comb
+
+    n = len(low)
+    matrix = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            if j - i + 1 >= 0:
+                width = max(high[i] - low[j], 0.0)
+                matrix[i, j] = comb(j + 1, j - i + 1) * width ** (j - i + 1)
+    return np.linalg.det(matrix)
+
+
+@given(st.integers(1, 7), st.integers(0, 10**6))
+def test_the_chance_to_stay_inside_is_stecks_determinant(n, seed):
+    rng = np.random.default_rng(seed)
+    one, two = np.sort(rng.random((2, n)), axis=1)
+    low, high = np.minimum(one, two), np.maximum(one, two)
+    assert chance_inside(low, high) == pytest.approx(steck(low, high), abs=1e-9)
+
+
+def test_chances_in_closed_form():
+    n = 5
+    assert chance_inside(np.zeros(n), np.ones(n)) == pytest.approx(1.0)
+    assert chance_inside(np.zeros(n), np.full(n, 0.8)) == pytest.approx(0.8**n)
+    assert chance_inside(np.full(n, 0.3), np.ones(n)) == pytest.approx(0.7**n)
+
+
+def missed(n, delta):
+    """Exactly how often the band does not hold."""
+    low, high = share_bounds(n, delta)
+    return 1.0 - chance_inside(np.asarray(low[1:]), np.asarray(high[:-1]))
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 10, 11, 37, 150, 333, 777])
+@pytest.mark.parametrize("delta", [0.3, 0.05, 0.0166, 0.01, 0.00083])
+def test_the_level_is_kept_and_nearly_used(n, delta):
+    found = missed(n, delta)
+    assert found <= delta + 1e-12
+    if n >= 10:
+        assert found > 0.75 * delta
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "delta"), [(3_000, 0.01), (7_000, 0.005), (LARGEST, 0.0025)])
+def test_the_level_of_large_samples(n, delta):
+    assert 0.8 * delta < missed(n, delta) <= delta
+
+
+def test_the_table_is_what_makes_steps_in_between_safe():
+    tests = np.array(_TESTS)
+    assert tests.shape == (len(_SIZES), len(_DELTAS))
+    assert (np.diff(tests, axis=1) > 0.0).all()  # more tests for a smaller δ
+    slopes = np.diff(tests, axis=0) / np.diff(np.log(_SIZES))[:, None]
+    assert (np.diff(slopes, axis=0) > 0.0).all()  # convex in log n
+    assert local_level(LARGEST + 1, 0.05) == 0.0
+    assert local_level(50, 1e-9) == 0.0
+
+
+@pytest.mark.parametrize("n", [5, 300, LARGEST + 1])
+def test_bounds_are_bounds_of_shares(n):
+    low, high = share_bounds(n, 0.02)
+    share = np.arange(n + 1) / n
+    assert len(low) == len(high) == n + 1
+    assert (low <= share).all()
+    assert (share <= high).all()
+    assert (np.diff(low) >= 0.0).all()
+    np.testing.assert_allclose(low, 1.0 - high[::-1], atol=1e-12)
+
+
+def test_the_band_is_narrower_than_that_of_the_inequality():
+    n, delta = 2_000, 0.01
+    low, high = share_bounds(n, delta)
+    half = np.sqrt(np.log(2.0 / delta) / (2.0 * n))
+    assert high[20] - low[20] < 0.5 * 2.0 * half
+    assert high[n // 2] - low[n // 2] < 1.35 * 2.0 * half
+
+
+@pytest.mark.parametrize("levels", [None, 4])
+def test_samples_of_any_law_stay_inside(levels):
+    rng, n, delta = np.random.default_rng(0), 60, 0.2
+    low, high = share_bounds(n, delta)
+    wrong = 0
+    for _ in range(2_000):
+        score = rng.random(n)
+        if levels:
+            score = np.ceil(score * levels) / levels
+            cuts = np.arange(levels + 1) / levels
+        else:
+            cuts = np.concatenate([score, np.nextafter(score, -1.0)])
+        seen = (score[:, None] > cuts).sum(axis=0)
+        true = 1.0 - cuts
+        wrong += bool(((true < low[seen] - 1e-9) | (true > high[seen] + 1e-9)).any())
+    assert wrong / 2_000 <= delta + 2.0 * np.sqrt(delta * (1 - delta) / 2_000)
+    if not levels:
+        assert wrong / 2_000 > 0.7 * delta

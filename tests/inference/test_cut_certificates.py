@@ -1,0 +1,395 @@
+"""Certificates at cuts: what they say, against loops over cuts; when they are refused."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import draw
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenscore import Cuts, GroupedScores
+from evenscore.inference import CutCertificate, certify_rates
+from evenscore.inference.beta_band import share_bounds
+from evenscore.inference.cut_certificates import widened_range
+from evenscore.inference.cut_gaps import RateErrors
+from evenscore.inference.exact_rates import ExactRates
+from evenscore.scores.rates import CATALOGUE, RATES
+from evenscore.scores.selection import Ladder
+
+METHODS = ("intersection_union", "band", "finite_sample")
+Z = 1.6448536269514722
+
+
+def make(y, score, group, weight=None, **more):
+    return GroupedScores.from_arrays(
+        y, score, sensitive_features=group, sample_weight=weight, **more
+    )
+
+
+def certified(scores, *rates, cuts=None, tolerance=0.05, **more) -> CutCertificate:
+    cuts = Cuts(between=(0.1, 0.4)) if cuts is None else cuts
+    ladder = cuts.ladder(scores)
+    return certify_rates(
+        ladder,
+        [CATALOGUE[name] for name in rates or ("fpr", "fnr")],
+        cuts.steps(ladder),
+        tolerance=tolerance,
+        share_range=cuts.between,
+        **more,
+    )
+
+
+def even(n, n_groups=2, gap=0.0, seed=0, **more):
+    rng = np.random.default_rng(seed)
+    y, group = rng.integers(0, 2, n), rng.integers(0, n_groups, n)
+    return make(y, rng.normal(size=n) + y + gap * group, group, **more)
+
+
+# ---------------------------------------------------------------------- what is said
+
+
+@pytest.mark.parametrize("weights", [None, "real"])
+@pytest.mark.parametrize("kind", [Cuts(thresholds=(0.2, 0.9)), Cuts(at=(0.2, 0.5))])
+def test_named_cuts_reach_what_a_loop_over_them_does(kind, weights):
+    scores = make(*draw(3, n=600, n_groups=3, levels=None, weights=weights))
+    found = certified(scores, "fpr", "selection", cuts=kind)
+    ladder, most = kind.ladder(scores), 0.0
+    for step, _ in kind.steps(ladder):
+        for name in ("fpr", "selection"):
+            at = RateErrors(ladder).at(CATALOGUE[name], ladder.selected(np.array([step])))
+            for i, j in scores.pairs():
+                size = abs(at.value[0, i] - at.value[0, j])
+                most = max(most, size + at.margin((i, j), Z)[0])
+    assert found.reach == pytest.approx(most)
+    assert not found.certified
+    assert certified(scores, "fpr", "selection", cuts=kind, tolerance=most + 1e-9).certified
+    assert not certified(scores, "fpr", "selection", cuts=kind, tolerance=most - 1e-9).certified
+
+
+def test_a_range_reaches_what_a_loop_over_the_widened_range_does():
+    scores = make(*draw(3, n=600, levels=None))
+    cuts = Cuts(between=(0.2, 0.5))
+    ladder = cuts.ladder(scores)
+    n = scores.cell_counts.sum()
+    low, high = (
+        share + sign * 2.576 * np.sqrt(share * (1 - share) / n)
+        for share, sign in ((0.2, -1), (0.5, 1))
+    )
+    steps = [ladder.last_up_to(low), ladder.last_up_to(high)]
+    # The share seen at an end is near the share named: the variance is that of either.
+    assert widened_range(ladder, 0.2, 0.5) == pytest.approx(steps, abs=1)
+    reach = 0.0
+    for step in range(*widened_range(ladder, 0.2, 0.5)):
+        at = RateErrors(ladder).at(CATALOGUE["fnr"], ladder.selected(np.array([step])))
+        reach = max(reach, at.gap((0, 1))[0][0] + at.margin((0, 1), Z)[0])
+    found = certified(scores, "fnr", cuts=cuts)
+    assert found.reach == pytest.approx(reach, abs=1e-3)
+    assert certified(scores, "fnr", cuts=cuts, tolerance=0.6).low == 0.2
+    assert certified(scores, "fnr", cuts=cuts, tolerance=0.6).high == 0.5
+
+
+@pytest.mark.parametrize("of", ["everyone", "negatives", "positives"])
+@pytest.mark.parametrize("side", ["high", "low"])
+def test_a_range_is_widened_by_standard_errors_of_the_share(of, side):
+    """Also where weights go with scores: against the spread of the share over samples."""
+    rng = np.random.default_rng(0)
+    shares, spans = [], []
+    for _ in range(300):
+        y = rng.integers(0, 2, 1_000)
+        normal = rng.normal(size=1_000)
+        weight = rng.gamma(2.0, size=1_000) * np.where(normal > 0.0, 4.0, 1.0)
+        ladder = Ladder.make(make(y, normal + y, y * 0, weight), of, side)
+        shares.append(ladder.share[ladder.step_at(0.9, inclusive=False)])
+        share = float(np.mean(shares))
+        first, last = widened_range(ladder, share, share)
+        spans.append(ladder.share[last] - ladder.share[first])
+    assert np.mean(spans[50:]) / (2.0 * 2.576) == pytest.approx(np.std(shares), rel=0.15)
+
+
+def test_a_band_certifies_a_stretch_of_the_range():
+    rng = np.random.default_rng(0)
+    n = 60_000
+    y, group = rng.integers(0, 2, (2, n))
+    score = rng.normal(size=n) + y
+    # Above 1.5 the second group loses points: gaps at the strictest cuts alone.
+    score = np.where((group == 1) & (score > 1.5), 1.5 + 0.5 * (score - 1.5), score)
+    scores = make(y, score, group)
+    cuts = Cuts(between=(0.02, 0.5))
+    found = certified(scores, cuts=cuts, method="band", tolerance=0.04)
+    assert found.certified
+    assert 0.05 < found.low < 0.3
+    assert found.high == pytest.approx(0.5, abs=0.001)
+    assert not certified(scores, cuts=cuts, tolerance=0.04).certified
+    # Where the certificate holds the gaps seen are within the tolerance, with room to spare.
+    ladder = cuts.ladder(scores)
+    steps = np.arange(ladder.last_up_to(found.low), ladder.last_up_to(found.high) + 1)
+    for name in ("fpr", "fnr"):
+        size, error, _ = RateErrors(ladder).at(CATALOGUE[name], ladder.selected(steps)).gap((0, 1))
+        assert (size + 2.5 * error <= 0.04).all()
+
+
+@pytest.mark.parametrize("rate", RATES, ids=lambda rate: rate.name)
+def test_bounds_for_any_law_hold_rates_at_all_cuts(rate):
+    """Joint over cuts and groups, in samples of 80 of a law with ties, at a level of 60 %."""
+    rng = np.random.default_rng(0)
+    values = np.arange(8)
+    law = rng.dirichlet(np.ones(8), (2, 2))
+    shares = np.array([[0.3, 0.2], [0.3, 0.2]])
+    above = 1.0 - np.cumsum(law, axis=2)  # true shares of each cell above each score
+    held = 0
+    for _ in range(300):
+        cell = rng.choice(4, size=160, p=shares.reshape(-1))
+        y, group = np.divmod(cell, 2)
+        score = np.array([rng.choice(values, p=law[a, b]) for a, b in zip(y, group, strict=True)])
+        ladder = Ladder.make(make(y, score, group, group_order=[0, 1]), "everyone", "high")
+        exact = ExactRates(ladder, [rate], [0, 1], 0.4)
+        steps = np.arange(1, ladder.n_steps)
+        low, high = exact.at(rate, ladder.selected(steps))
+        cuts = [int(ladder.threshold(int(step), inclusive=False)) for step in steps]
+        true_above = np.moveaxis(above[:, :, cuts], 2, 0)
+        totals = shares
+        if rate.standardised:  # at the share of positives seen
+            seen = ladder.scores.cell_weights.sum(axis=1)
+            totals = np.repeat(seen[:, None] / 2.0, 2, axis=1)
+        true = rate.values(true_above * totals, totals)
+        held += bool(((low <= true + 1e-9) & (true <= high + 1e-9) | np.isnan(true)).all())
+        seen_value = rate.values(ladder.selected(steps).weight, ladder.scores.cell_weights)
+        inside = (low <= seen_value + 1e-9) & (seen_value <= high + 1e-9)
+        assert (inside | np.isnan(seen_value)).all()
+    assert held / 300 >= 0.6 - 2.0 * np.sqrt(0.24 / 300)
+
+
+def test_a_finite_sample_certificate_is_made_of_bands_of_the_cells():
+    scores = even(3_000, seed=1)
+    cuts = Cuts(thresholds=(0.7,))
+    found = certified(scores, "fpr", cuts=cuts, method="finite_sample")
+    ladder = cuts.ladder(scores)
+    [(step, _)] = cuts.steps(ladder)
+    selected = ladder.selected(np.array([step])).count[0, 0].astype(int)
+    bounds = []
+    for seen, size in zip(selected, scores.cell_counts[0].astype(int), strict=True):
+        low, high = share_bounds(int(size), 0.05 / 3)  # two cells and the pool
+        bounds.append((low[seen], high[seen]))
+    (a, b), (c, d) = bounds
+    assert found.reach == pytest.approx(max(b - c, d - a))
+
+
+def test_the_range_of_a_finite_sample_certificate_holds_the_cuts_meant():
+    """Coarse scores, where the cut at a share selects less than that."""
+    rng = np.random.default_rng(0)
+    law = np.array([0.25, 0.2, 0.15, 0.2, 0.12, 0.08])
+    above = 1.0 - np.cumsum(law)
+    outside = 0
+    for _ in range(400):
+        score = rng.choice(6, size=200, p=law)
+        ladder = Ladder.make(make(score * 0, score, score * 0, pos_label=1), "everyone", "high")
+        exact = ExactRates(ladder, [CATALOGUE["selection"]], [0], 0.2)
+        first, last = exact.widened(0.15, 0.3)
+        true = [t for t in range(6) if 0.15 <= above[t] <= 0.3]
+        true += [int(np.argmax(above <= 0.15)), int(np.argmax(above <= 0.3))]
+        steps = [ladder.step_at(t, inclusive=False) for t in true]
+        outside += not all(first <= step <= last for step in steps)
+    assert outside / 400 <= 0.1
+
+
+# ---------------------------------------------------------------------- orders between them
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10**6), st.sampled_from(["fpr", "fnr", "selection", "error"]))
+def test_stricter_methods_reach_less(seed, name):
+    scores = make(*draw(seed, n=300, levels=None))
+    cuts = Cuts(between=(0.2, 0.6))
+    plain, _, finite = (certified(scores, name, cuts=cuts, method=m) for m in METHODS)
+    assert plain.reach <= finite.reach + 1e-12
+    assert not plain.certified
+    assert plain.lacking in ("data", "evenness")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_more_rates_groups_and_confidence_never_help(method):
+    scores = even(6_000, n_groups=3)
+    base = certified(scores, "fpr", method=method, pairs=[(0, 1)])
+    for more in (
+        certified(scores, "fpr", "fnr", method=method, pairs=[(0, 1)]),
+        certified(scores, "fpr", method=method),
+        certified(scores, "fpr", method=method, pairs=[(0, 1)], confidence_level=0.99),
+    ):
+        assert more.reach >= base.reach - 0.002  # bridges are drawn anew
+        assert more.needed >= 0.97 * base.needed
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=12)
+@given(seed=st.integers(0, 10**6))
+def test_names_order_and_scale_do_not_matter(method, seed):
+    y, score, group, _ = draw(seed, n=200, n_groups=3, levels=20)
+    one = certified(make(y, score, group), method=method)
+    order = np.random.default_rng(seed).permutation(len(y))
+    names = np.array(["", "<b>", "x and y"], dtype=object)  # in this order
+    two = certified(make(y[order], np.exp(score[order]), names[group[order]]), method=method)
+    assert (one.reach, one.needed, one.lacking) == (two.reach, two.needed, two.lacking)
+    turned = certified(make(y, score, group, group_order=[2, 1, 0]), method=method)
+    if method != "band":  # its bridges are drawn for groups in order
+        assert one.reach == pytest.approx(turned.reach)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_same_certificate_every_time(method):
+    scores = even(3_000)
+    assert certified(scores, method=method) == certified(scores, method=method)
+
+
+# ---------------------------------------------------------------------- how many people
+
+
+def test_errors_shrink_with_the_root_of_the_number_of_people():
+    found = [certified(even(n)).needed for n in (4_000, 16_000, 64_000)]
+    assert max(found) / min(found) < 1.15
+    half = certified(even(16_000), tolerance=0.025).needed
+    assert half / found[1] == pytest.approx(4.0, rel=0.01)
+
+
+def test_what_is_lacking():
+    few = certified(even(1_000))
+    assert (few.certified, few.lacking) == (False, "data")
+    assert f"about {few.needed:,} {few.smallest[0]}; there are {few.smallest[1]:,}" in few.words
+    assert few.smallest[1] == even(1_000).cell_counts.min()
+    uneven = certified(even(40_000, gap=0.5))
+    assert (uneven.certified, uneven.lacking) == (False, "evenness")
+    assert "more than 0.05" in uneven.words
+    assert certified(even(1_000, gap=2.0)).lacking == "evenness"  # for certain, few as they are
+    fair = certified(even(40_000))
+    assert (fair.certified, fair.lacking) == (True, "")
+    assert np.isnan([uneven.low, uneven.high]).all()
+
+
+def test_shares_of_those_selected_need_enough_of_them():
+    found = certified(even(1_000), "precision", cuts=Cuts(between=(0.02, 0.3)), tolerance=0.9)
+    assert not found.certified
+    assert found.lacking == "data"
+    assert "too few people to tell" in found.words
+    assert found.reach == 1.0
+    assert found.needed > found.smallest[1]
+    assert certified(even(40_000), "precision", cuts=Cuts(between=(0.02, 0.3)), tolerance=0.3)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_outcomes_selection_is_certified(method):
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 60_000)
+    score = rng.normal(size=60_000)
+    found = certified(make(group * 0, score, group, pos_label=1), "selection", method=method)
+    assert found.certified
+    assert found.smallest[0].startswith("people of ")
+
+
+def test_an_empty_cell_is_not_certified():
+    y, score, group, _ = draw(0, n=2_000, levels=None)
+    kept = (y == 0) | (group == 0)
+    scores = make(y[kept], score[kept], group[kept])
+    for method in METHODS:
+        found = certified(scores, method=method, tolerance=0.9)
+        assert not found.certified
+        assert found.smallest == ("positives of 1", 0)
+    assert certified(scores, "fpr", tolerance=0.9).certified
+
+
+def test_clusters_and_weights_cost_certainty():
+    y, score, group, _ = draw(0, n=2_000, levels=None)
+    twice = [np.repeat(column, 2) for column in (y, score, group)]
+    cluster = np.repeat(np.arange(len(y)), 2)
+    plain = certified(make(*twice))
+    assert certified(make(*twice, cluster=cluster)).reach > plain.reach
+    weight = np.random.default_rng(0).gamma(0.5, size=len(y)) + 0.01
+    weighted = certified(make(y, score, group, weight))
+    assert weighted.needed > 1.5 * certified(make(y, score, group)).needed
+
+
+# ---------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"method": "bootstrap"}, "method must be one of"),
+        ({"tolerance": 0.0}, "tolerance"),
+        ({"tolerance": 1.5}, "tolerance"),
+        ({"confidence_level": 1.0}, "confidence_level"),
+        ({"pairs": []}, "two of them"),
+        ({"method": "band", "cuts": Cuts(at=(0.1, 0.2))}, "one range of cuts"),
+    ],
+)
+def test_bad_input_is_refused(more, message):
+    with pytest.raises(ValueError, match=message):
+        certified(even(400), **more)
+
+
+def test_one_group_has_nothing_to_compare():
+    with pytest.raises(ValueError, match="compares groups"):
+        certified(make([0, 1] * 50, range(100), ["a"] * 100))
+
+
+def test_any_law_takes_people_alike_and_independent():
+    y, score, group, weight = draw(0, weights="real")
+    with pytest.raises(ValueError, match="weights differ"):
+        certified(make(y, score, group, weight), method="finite_sample")
+    same = certified(make(y, score, group, np.full(len(y), 2.5)), method="finite_sample")
+    assert same.reach == certified(make(y, score, group), method="finite_sample").reach
+    with pytest.raises(ValueError, match="clusters"):
+        certified(make(y, score, group, cluster=np.arange(len(y)) // 2), method="finite_sample")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_score_without_a_cut_there_is_not_certified(method):
+    y, _, group, _ = draw(0)
+    for score in (np.ones(len(y)), (np.arange(len(y)) % 2) * 1.0):
+        found = certified(make(y, score, group), method=method)
+        assert not found.certified
+        assert found.lacking == ""
+        assert "no cut of this score selects 10% to 40% of everyone" in found.words
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_handful_of_people_and_ties(method):
+    for seed in range(20):
+        found = certified(make(*draw(seed, n=3, levels=4)), method=method)
+        assert not found.certified
+        assert 0.0 <= found.reach <= 1.0
+
+
+# ---------------------------------------------------------------------- simulations, a sample
+
+
+@pytest.fixture(scope="module")
+def simulations():
+    folder = str(Path(__file__).resolve().parents[2] / "benchmarks")
+    sys.path.insert(0, folder)
+    try:
+        import cuts_coverage
+    finally:
+        sys.path.remove(folder)
+    return cuts_coverage
+
+
+@pytest.mark.slow
+def test_intervals_hold_the_truth(simulations):
+    found = simulations.coverage("15 levels", 120)
+    assert len(found) == 28
+    assert min(found.values()) > 0.95 - 4.0 * 0.02
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", ["end, small cells", "one cut"])
+def test_false_certificates_are_rare(simulations, setting):
+    found = simulations.certificates(setting, 200)
+    assert max(found[method] for method in METHODS) < 0.05 + 3.0 * 0.0155
+
+
+@pytest.mark.slow
+def test_a_score_without_gaps_is_certified(simulations):
+    given, needed = simulations.power(2, 3_300, 60)
+    assert given > 0.8
+    assert 2_000 < needed < 3_300

@@ -1,0 +1,119 @@
+"""The catalogue of rates: every entry against a confusion matrix, and its slopes."""
+
+import naive_cuts
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenscore.scores.rates import CATALOGUE, RATES, rate_names
+
+# What is counted, among whom: true and false positives and negatives.
+EXPECTED = {
+    "selection": ({"tp", "fp"}, {"tp", "fp", "fn", "tn"}),
+    "fpr": ({"fp"}, {"fp", "tn"}),
+    "fnr": ({"fn"}, {"fn", "tp"}),
+    "error": ({"fp", "fn"}, {"tp", "fp", "fn", "tn"}),
+    "precision": ({"tp"}, {"tp", "fp"}),
+    "standardised_precision": ({"tp"}, {"tp", "fp"}),
+    "false_omission": ({"fn"}, {"fn", "tn"}),
+}
+PLACES = {"tn": (0, 0), "fp": (0, 1), "fn": (1, 0), "tp": (1, 1)}
+
+weights = st.integers(0, 50).map(float)
+four = st.lists(weights, min_size=4, max_size=4)
+
+
+def test_every_rate_has_its_expected_row():
+    assert set(EXPECTED) == set(rate_names())
+    for rate in RATES:
+        counted, among = EXPECTED[rate.name]
+        for key, (c, side) in PLACES.items():
+            assert rate.counted[c][side] == (key in counted)
+            assert rate.among[c][side] == (key in among)
+
+
+def test_what_is_said_of_a_rate_fits_its_tables():
+    for rate in RATES:
+        if rate.on is not None:
+            assert rate.classes == (("negatives", "positives").index(rate.on),)
+        else:
+            assert rate.classes == (0, 1)
+        one_side = all(row[0] == 0 for row in rate.among) or all(row[1] == 0 for row in rate.among)
+        assert rate.scarce == one_side
+        # Where one more is selected of a class, the rate moves as `selects` says, or both ways.
+        moves = {row[1] - row[0] for row in rate.counted} - {0}
+        assert (rate.selects in moves and len(moves) == 1) or rate.selects == 0
+
+
+def people_of(tn, fp, fn, tp):
+    return [(0, False, tn), (0, True, fp), (1, False, fn), (1, True, tp)]
+
+
+@given(four, four)
+def test_values_are_those_of_confusion_matrices(one, two):
+    sums = np.array([one, two])  # tn, fp, fn, tp
+    selected = np.array([sums[:, 1], sums[:, 3]])
+    totals = np.array([sums[:, 0] + sums[:, 1], sums[:, 2] + sums[:, 3]])
+    if totals.sum() == 0:
+        return
+    prevalence = totals[1].sum() / totals.sum()
+    for rate in RATES:
+        found = rate.values(selected, totals)
+        for g, own in enumerate((one, two)):
+            expected = naive_cuts.rate(rate.name, people_of(*own), prevalence)
+            if rate.standardised and min(totals[:, g]) == 0:
+                continue  # a rate of both classes, one of which is empty
+            np.testing.assert_allclose(found[g], expected, atol=1e-12)
+
+
+def test_a_standardised_rate_of_an_empty_class_is_not_made_up():
+    selected, totals = np.array([[3.0, 2.0], [0.0, 4.0]]), np.array([[9.0, 9.0], [0.0, 9.0]])
+    value = CATALOGUE["standardised_precision"].values(selected, totals)
+    assert np.isnan(value[0])
+    assert not np.isnan(value[1])
+
+
+@given(st.lists(st.floats(0.05, 0.95), min_size=4, max_size=4), st.integers(0, 10**6))
+def test_slopes_are_finite_differences(shares, seed):
+    totals = np.random.default_rng(seed).uniform(1.0, 9.0, (2, 2))
+    shares = np.array(shares).reshape(2, 2)
+    for rate in RATES:
+        value, slopes = rate.of_shares(shares, totals)
+        np.testing.assert_allclose(value, rate.values(shares * totals, totals), atol=1e-12)
+        for c in range(2):
+            moved = np.zeros((2, 2))
+            moved[c] = 1e-6
+            high, low = (rate.of_shares(shares + s * moved, totals)[0] for s in (1, -1))
+            np.testing.assert_allclose(slopes[c], (high - low) / 2e-6, atol=1e-6)
+
+
+@given(st.lists(st.floats(0.1, 0.9), min_size=4, max_size=4), st.integers(0, 10**6))
+def test_influence_is_what_one_more_person_adds(shares, seed):
+    totals = np.random.default_rng(seed).uniform(1.0, 9.0, (2, 2))
+    shares = np.array(shares).reshape(2, 2)
+    selected = shares * totals
+    for rate in RATES:
+        unit = rate.influence(shares, totals)
+        for c in range(2):
+            for side in range(2):
+                change = []
+                for sign in (1.0, -1.0):
+                    more = np.zeros((2, 2))
+                    more[c] = sign * 1e-6
+                    new = selected + side * more, totals + more
+                    if rate.standardised:  # the shares of the classes are given, not estimated
+                        new_shares = new[0] / new[1]
+                        change.append(rate.of_shares(new_shares, totals)[0])
+                    else:
+                        change.append(rate.values(*new))
+                expected = (change[0] - change[1]) / 2e-6
+                np.testing.assert_allclose(unit[c, side], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("rate", RATES, ids=rate_names())
+def test_the_mean_influence_is_none(rate):
+    shares, totals = np.array([[0.2, 0.4], [0.7, 0.5]]), np.array([[5.0, 3.0], [2.0, 7.0]])
+    unit = rate.influence(shares, totals)
+    sides = np.stack([totals * (1 - shares), totals * shares], axis=1)
+    np.testing.assert_allclose(np.sum(unit * sides, axis=(0, 1)), 0.0, atol=1e-12)
