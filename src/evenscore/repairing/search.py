@@ -111,14 +111,15 @@ class Search:
     def _excess(self, wanted: list[WantedCut], maps: Maps) -> float:
         """By how much the worst gap is beyond its tolerance after the maps; at most 0 if none is.
 
-        At cuts of everybody it is measured on the profile.
+        At cuts of everybody it is measured on the profile, whose error is allowed for.
         """
         worst = worst_excess([cut for cut in wanted if isinstance(cut, ClassCut)], maps)
         if self._at_common:
             mapped = self._profile.scores(maps)
             for goal in self._at_common:
                 sizes = np.nan_to_num(np.abs(goal.family.values(mapped)), nan=1.0)
-                worst = max(worst, float(np.max(sizes)) - goal.tolerance - ROUNDING)
+                beyond = float(np.max(sizes)) + self._profile.error - goal.tolerance
+                worst = max(worst, beyond - ROUNDING)
         return worst
 
     def run(self) -> Solution:

@@ -19,24 +19,40 @@ def shortfall(
 ) -> str | None:
     """A sentence about the worst gap that is left beyond its tolerance; None if none is.
 
-    Beyond means: by more than one observation of the smallest cell; after softening, by more than
-    sampling error explains.
+    Beyond means: by more than one observation of the smallest cell; after softening, and at cuts of
+    everybody where no tolerance is given, by more than sampling error explains.
     """
     owners = [(goal, cells) for goal in goals for cells in goal.family.cells(scores.n_groups)]
-    left = [max(gap.low, -gap.high) if soft else abs(gap.value) for gap in after]
-    beyond = [size - goal.tolerance for size, (goal, _) in zip(left, owners, strict=True)]
+    beyond = np.empty(len(after))
+    for k, (gap, (goal, _)) in enumerate(zip(after, owners, strict=True)):
+        surely = soft or (goal.alignment.common is not None and not goal.tolerance)
+        left = max(gap.low, -gap.high) if surely else abs(gap.value)
+        beyond[k] = np.nan_to_num(left) - goal.tolerance
     worst = int(np.argmax(beyond))
     if beyond[worst] <= 1.0 / float(scores.effective_sizes.min()) + 1e-9:
         return None
     gap, (goal, looked_at) = after[worst], owners[worst]
-    if goal.alignment.cuts:
+    if goal.alignment.cuts or goal.alignment.common is not None:
         cells = np.flatnonzero(looked_at)
-        reason = _why_cuts(scores, solution, gap, cells.tolist(), soft)
+        reason = _why_together(goal) or _why_cuts(scores, solution, gap, cells.tolist(), soft)
     else:
         reason = _why_shifts(scores, goals, solution)
     return (
         f"The repair leaves {gap.kind} between {gap.first} and {gap.second} at {gap.value:+.3f} on "
         f"the sample, beyond the tolerance of {goal.tolerance:g}: {reason}."
+    )
+
+
+def _why_together(goal: Goal) -> str:
+    """Why several rates at the cuts of everybody cannot all be equal; empty if there is one."""
+    common = goal.alignment.common
+    if common is None or len(common.rates) < 2:
+        return ""
+    *names, last = (rate.name for rate in common.rates)
+    return (
+        f"one map per group moves its {', '.join(names)} and {last} together, and the groups' own "
+        "ROC curves differ by as much, which no increasing map changes; for one of these rates "
+        "alone the gaps can be closed"
     )
 
 
