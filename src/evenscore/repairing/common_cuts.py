@@ -135,9 +135,15 @@ def common_cuts(
     if target.guarded or target.cuts.is_range:
         nodes = np.union1d(asked, outside)
         between = np.linspace(nodes[:-1], nodes[1:], _BETWEEN, endpoint=False)[1:].reshape(-1)
-        wanted += levels.cuts(outside, levels.own(outside), tolerance, asked=False)
-        wanted += levels.cuts(between, levels.smooth(nodes, between), tolerance, asked=False)
+        around = levels.cuts(outside, levels.own(outside), tolerance, asked=False)
+        around += levels.cuts(between, levels.smooth(nodes, between), tolerance, asked=False)
+        wanted += [cut for cut in around if all(_in_order(cut, other) for other in wanted)]
     return wanted
+
+
+def _in_order(cut: CommonCut, other: CommonCut) -> bool:
+    """Whether the cut that selects more is the looser one; of a coarse score it need not be."""
+    return (cut.rate - other.rate) * cut.laws[0].sign * (other.common - cut.common) > 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,8 +197,10 @@ class Levels:
         Shares do not depend on the scale of the score, and of everyone there are more than of a
         class.
         """
-        x = logit(np.clip(nodes, 1e-9, _MOST))
-        own = self.own(nodes)
+        if not len(levels):
+            return np.zeros((len(self.laws), 0))
+        x, k = np.unique(logit(np.clip(nodes, 1e-9, _MOST)), return_index=True)
+        own = self.own(nodes[k])
         found = []
         for law, at in zip(self.laws, own, strict=True):
             y = logit(np.clip(law.everyone.survival(at), 1e-9, _MOST))

@@ -1,12 +1,13 @@
 """Look for the maps: as little movement as the tolerances allow, as much AUC as can be kept."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from evenscore.gaps.family import Alignment, GapFamily, family_values
+from evenscore.gaps.cuts import Cuts
+from evenscore.gaps.family import Alignment, CommonTarget, GapFamily, family_values
 from evenscore.repairing.alignment import Aligner, Order, calibrated, common_order, mixed
 from evenscore.repairing.common_cuts import common_cuts
 from evenscore.repairing.cuts import ClassCut, WantedCut, wanted_cuts, worst_excess
@@ -32,6 +33,22 @@ class Goal:
     family: GapFamily
     alignment: Alignment
     tolerance: float
+
+
+def joined_targets(goals: Sequence[Goal]) -> list[tuple[CommonTarget, float]]:
+    """The rates asked for at cuts of everybody, those at the same cuts as one; and tolerances.
+
+    The strictest tolerance counts.
+    """
+    joined: dict[Cuts, tuple[CommonTarget, float]] = {}
+    for goal in goals:
+        target = goal.alignment.common
+        if target is None:
+            continue
+        known, tolerance = joined.get(target.cuts, (target, goal.tolerance))
+        rates = tuple(dict.fromkeys((*known.rates, *target.rates)))
+        joined[target.cuts] = replace(target, rates=rates), min(tolerance, goal.tolerance)
+    return list(joined.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,14 +114,9 @@ class Search:
             sizes=self.sizes,
         )
         wanted: list[WantedCut] = list(of_classes)
-        for goal in self._at_common:
-            assert goal.alignment.common is not None
+        for target, tolerance in joined_targets(self.goals):
             wanted += common_cuts(
-                self.scores,
-                goal.alignment.common,
-                goal.tolerance,
-                min_beyond=self.min_beyond,
-                sizes=self.sizes,
+                self.scores, target, tolerance, min_beyond=self.min_beyond, sizes=self.sizes
             )
         return wanted
 

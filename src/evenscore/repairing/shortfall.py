@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenscore.inference.estimate import Estimate
-from evenscore.repairing.search import Goal, Solution
+from evenscore.repairing.search import Goal, Solution, joined_targets
 from evenscore.scores import GroupedScores
 
 
@@ -34,7 +34,9 @@ def shortfall(
     gap, (goal, looked_at) = after[worst], owners[worst]
     if goal.alignment.cuts or goal.alignment.common is not None:
         cells = np.flatnonzero(looked_at)
-        reason = _why_together(goal) or _why_cuts(scores, solution, gap, cells.tolist(), soft)
+        reason = _why_together(goals, goal) or _why_cuts(
+            scores, solution, gap, cells.tolist(), soft
+        )
     else:
         reason = _why_shifts(scores, goals, solution)
     return (
@@ -43,12 +45,15 @@ def shortfall(
     )
 
 
-def _why_together(goal: Goal) -> str:
-    """Why several rates at the cuts of everybody cannot all be equal; empty if there is one."""
-    common = goal.alignment.common
-    if common is None or len(common.rates) < 2:
+def _why_together(goals: Sequence[Goal], goal: Goal) -> str:
+    """Why several rates at the same cuts cannot all be equal; empty if there is one."""
+    if goal.alignment.common is None:
         return ""
-    *names, last = (rate.name for rate in common.rates)
+    cuts = goal.alignment.common.cuts
+    [rates] = [target.rates for target, _ in joined_targets(goals) if target.cuts == cuts]
+    if len(rates) < 2:
+        return ""
+    *names, last = (rate.name for rate in rates)
     return (
         f"one map per group moves its {', '.join(names)} and {last} together, and the groups' own "
         "ROC curves differ by as much, which no increasing map changes; for one of these rates "
