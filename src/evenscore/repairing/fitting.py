@@ -151,7 +151,10 @@ def repair(
 
 @dataclass(frozen=True)
 class RepairSettings:
-    """How far a repair goes, and what it takes for granted: the parameters of `repair`, checked."""
+    """How far a repair goes, and what it takes for granted: the parameters of `repair`, checked.
+
+    `averaged` says whether the repaired scores of several models will be averaged.
+    """
 
     tolerance: float | None = None
     share: float | None = None
@@ -160,6 +163,7 @@ class RepairSettings:
     min_beyond: float = 5.0
     soften: float = 0.0
     confidence_level: float = 0.95
+    averaged: bool = False
 
     def __post_init__(self) -> None:
         check_unseen(self.unseen)
@@ -208,6 +212,7 @@ def repair_rows(
         None if settings.share is None else float(settings.share),
         float(settings.min_beyond),
         scores.effective_sizes,
+        settings.averaged,
     ).run()
     estimated = EstimateSettings(confidence_level=settings.confidence_level)
     after = before = tuple(family_estimates(scores, families, estimated))

@@ -71,7 +71,8 @@ class Search:
     """The sample, what is asked for, and how far to go.
 
     With a `share` that much of the way is gone, whatever the tolerances; None goes as far as these
-    ask for. `sizes` are the effective sizes of the cells by the labels, (2, K).
+    ask for. `sizes` are the effective sizes of the cells by the labels, (2, K); `averaged` says
+    whether the repaired scores of several models will be averaged.
     """
 
     scores: GroupedScores
@@ -79,6 +80,7 @@ class Search:
     share: float | None
     min_beyond: float
     sizes: Floats
+    averaged: bool = False
 
     @cached_property
     def _profile(self) -> Profile:
@@ -116,7 +118,12 @@ class Search:
         wanted: list[WantedCut] = list(of_classes)
         for target, tolerance in joined_targets(self.goals):
             wanted += common_cuts(
-                self.scores, target, tolerance, min_beyond=self.min_beyond, sizes=self.sizes
+                self.scores,
+                target,
+                tolerance,
+                min_beyond=self.min_beyond,
+                sizes=self.sizes,
+                averaged=self.averaged,
             )
         return wanted
 
