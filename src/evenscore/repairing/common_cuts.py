@@ -39,7 +39,7 @@ from evenscore.scores.selection import ROUNDING, pool_classes
 from evenscore.scores.sources import counted
 
 _WIDEST, _NARROWEST = 0.1, 0.01  # between the cuts of a range, on the scale of u
-_BETWEEN = 8  # knots of a map from one of them to the next
+_BETWEEN = 8  # knots of a map from one of them to the next, where they are a tenth apart
 # How often guards are set outside guards, for one score and for an average of several: measured on
 # laws known beforehand, by the worst gap of the average of five noisy scores.
 _OUTSIDE = {False: 1, True: 3}
@@ -141,7 +141,9 @@ def common_cuts(
     wanted = levels.cuts(asked, levels.own(asked), tolerance, asked=True)
     if target.guarded or target.cuts.is_range:
         nodes = np.union1d(asked, outside)
-        between = np.linspace(nodes[:-1], nodes[1:], _BETWEEN, endpoint=False)[1:].reshape(-1)
+        apart = float(np.median(np.diff(nodes))) if len(nodes) > 1 else 0.0
+        knots = max(1, round(_BETWEEN * min(1.0, apart / _WIDEST)))
+        between = np.linspace(nodes[:-1], nodes[1:], knots, endpoint=False)[1:].reshape(-1)
         around = levels.cuts(outside, levels.own(outside), tolerance, asked=False)
         around += levels.cuts(between, levels.smooth(nodes, between), tolerance, asked=False)
         wanted += [cut for cut in around if all(_in_order(cut, other) for other in wanted)]
