@@ -12,7 +12,7 @@ one score, "by score" weighs the upper half of each cell four times, on top of r
 "clusters" are five rows that are alike (correlation 0.3). The standard error of 95 % over 1,000
 samples is 0.7 %.
 
-What was seen: intervals hold in 93 % and more at single cuts, whether the cut is a number or a share
+What was seen: intervals hold in 93 % and more at single cuts, be the cut a number or a share
 of the population, and in 97 % and more over a range (200 to 1,000 samples). At a single named cut,
 where the test is exact, 4.6 to 5.4 % of intersection-union certificates are false (1,000 to 8,000
 samples), over a range 0 to 0.9 %; of those by a band 2.4 % at most, and none of those for any law.
