@@ -113,8 +113,8 @@ class Rows:
         return {
             "fpr": counts[0, True] / negatives,
             "fnr": counts[1, False] / positives,
-            "selection_rate": (counts[0, True] + counts[1, True]) / (negatives + positives),
-            "error_rate": (counts[0, True] + counts[1, False]) / (negatives + positives),
+            "selection": (counts[0, True] + counts[1, True]) / (negatives + positives),
+            "error": (counts[0, True] + counts[1, False]) / (negatives + positives),
         }
 
 

@@ -87,7 +87,7 @@ def test_imports_by_text_are_seen():
 
 
 def test_families_of_gaps_are_told_apart_in_their_own_room_only():
-    kinds = r"\b(AucConstraint|RocConstraint|RateConstraint)\b"
+    kinds = r"\b(AucConstraint|RocConstraint|RateConstraint|CurveConstraint)\b"
     asks = re.compile(rf"isinstance\([^)]*{kinds}|\brate is (not )?None|isnan\([^)]*\.rate\b")
     for name, path in modules():
         if not name.startswith("gaps"):

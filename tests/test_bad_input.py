@@ -7,7 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from evenscore import GroupedScores, fair_thresholds, metrics, rates_at
+from evenscore import GroupedScores, metrics
+from evenscore.scores.thresholds import fair_thresholds, rates_at
 
 GOOD = dict(
     y_true=[0, 1, 0, 1, 0, 1],

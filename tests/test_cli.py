@@ -1,6 +1,6 @@
 from typer.testing import CliRunner
 
-from evenscore import constraint_names
+from evenscore import constraint_names, rate_names
 from evenscore.cli import app
 
 
@@ -12,8 +12,10 @@ def run(*arguments):
 
 def test_constraints_lists_the_catalogue():
     output = run("constraints")
-    for name in constraint_names():
-        assert name in output
+    for name in (*rate_names(), *constraint_names()):
+        assert f"\n{name}\n" in output
+    assert output.index("fnr") < output.index("intra_group")
+    assert "{" not in output
 
 
 def test_demo_tells_the_story_and_writes_the_report(tmp_path):

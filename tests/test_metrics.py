@@ -22,6 +22,11 @@ COLUMN_METRICS = [
     metrics.gap_estimates,
     metrics.paired_differences,
     metrics.roc_gap,
+    metrics.rate_gap,
+    metrics.precision_recall_curve,
+    metrics.average_precision,
+    metrics.average_precision_gap,
+    metrics.average_precision_estimates,
     metrics.area_between_curves,
     metrics.abroca,
 ]
@@ -185,6 +190,102 @@ def test_as_a_scikit_learn_scorer_with_metadata_routing(people):
         assert search.best_score_ <= 0
     best = search.best_estimator_.decision_function(X)
     assert metrics.auc_gap(y, best, sensitive_features=group) > 0
+
+
+@pytest.mark.parametrize("rate", es.rate_names())
+@pytest.mark.parametrize("of", ["everyone", "negatives", "positives"])
+def test_rate_gap_is_the_worst_of_all_pairs_at_all_cuts(rate, of):
+    """By trying every cut that selects a share in the range, person by person."""
+    y, score, group, weight = draw(11, n=1500, n_groups=3, levels=40, weights="real")
+    pool = {"everyone": y >= 0, "negatives": y == 0, "positives": y == 1}[of]
+    prevalence = weight[y == 1].sum() / weight.sum()
+
+    def by_hand(chosen, own):
+        w = [[weight[own & (y == c) & (chosen == s)].sum() for s in (0, 1)] for c in (0, 1)]
+        (tn, fp), (fn, tp) = w
+        standard = prevalence * tp / (tp + fn)
+        return {
+            "selection": (tp + fp) / (tp + fp + tn + fn),
+            "fpr": fp / (fp + tn),
+            "fnr": fn / (fn + tp),
+            "error": (fp + fn) / (tp + fp + tn + fn),
+            "precision": tp / (tp + fp),
+            "standardised_precision": standard / (standard + (1 - prevalence) * fp / (fp + tn)),
+            "false_omission": fn / (fn + tn),
+        }[rate]
+
+    def share(cut):
+        return weight[pool & (score > cut)].sum() / weight[pool].sum()
+
+    # All that select a share in the range, and the cut at its lower end: at most 20 %, just less.
+    cuts = [cut for cut in np.unique(score) if 0.2 <= share(cut) <= 0.6]
+    cuts += [min(cut for cut in np.unique(score) if share(cut) <= 0.2)]
+    worst = 0.0
+    for cut in cuts:
+        values = [by_hand(score > cut, group == k) for k in range(3)]
+        worst = max(worst, max(values) - min(values))
+    found = metrics.rate_gap(
+        y,
+        score,
+        sensitive_features=group,
+        sample_weight=weight,
+        rate=rate,
+        cuts=es.Cuts(between=(0.2, 0.6), of=of),
+    )
+    assert found == pytest.approx(worst, abs=1e-9)
+
+
+def test_rate_gap_has_a_sign_for_an_order_and_says_what_is_missing():
+    args, kwargs = arguments(3, n=300)
+    cuts = es.Cuts(at=0.4)
+    size = metrics.rate_gap(*args, **kwargs, rate="fnr", cuts=cuts)
+    signed = [
+        metrics.rate_gap(*args, **kwargs, rate="fnr", cuts=cuts, signed=True, group_order=order)
+        for order in ([0, 1], [1, 0])
+    ]
+    assert signed[0] == -signed[1]
+    assert size == abs(signed[0]) > 0.0
+    with pytest.raises(ValueError, match="A signed gap needs an order"):
+        metrics.rate_gap(*args, **kwargs, rate="fnr", signed=True)
+    with pytest.raises(ValueError, match="There is no rate 'tpr'"):
+        metrics.rate_gap(*args, **kwargs, rate="tpr")
+    (y, score), group = args, kwargs["sensitive_features"]
+    keep = ~((y == 1) & (group == 1))
+    with pytest.raises(ValueError, match="fnr_gap is undefined: there are no positives of 1"):
+        metrics.rate_gap(y[keep], score[keep], sensitive_features=group[keep], rate="fnr")
+    found = metrics.rate_gap(y[keep], score[keep], sensitive_features=group[keep], rate="fpr")
+    assert found > 0.0
+    with pytest.raises(ValueError, match="all scores are equal"):
+        metrics.rate_gap(y, np.ones(len(y)), sensitive_features=group, rate="fpr")
+
+
+def test_the_fairness_scorer_is_the_papers_criterion(people):
+    X, y, group = people
+    fair = es.RateConstraint("fpr", "fnr", cuts=es.Cuts(at=(0.3, 0.5)), tolerance=0.05)
+    with sklearn.config_context(enable_metadata_routing=True):
+        scorer = metrics.fairness_scorer(constraints=[fair, "bnsp"], strength=1.5, tolerance=0.02)
+        scorer = pickle.loads(pickle.dumps(scorer))
+        model = LogisticRegression().fit(X, y)
+        found = scorer(model, X, y, sensitive_features=group)
+        score = model.decision_function(X)
+        table = es.GroupedScores.from_arrays(y, score, sensitive_features=group)
+        bnsp = metrics.auc_gap(y, score, sensitive_features=group, constraint="bnsp")
+        excess = sum(max(abs(gap) - 0.05, 0.0) for gap in fair.values(table)) + max(bnsp - 0.02, 0)
+        assert excess > 0.1
+        assert found == pytest.approx(roc_auc_score(y, score) - 1.5 * excess, abs=1e-12)
+        search = GridSearchCV(LogisticRegression(), {"C": [1e-4, 1.0]}, scoring=scorer, refit=True)
+        search.fit(X, y, sensitive_features=group)
+        assert search.best_score_ == max(search.cv_results_["mean_test_score"])
+        labels = np.where(y == 1, "yes", "no")
+        named = metrics.fairness_scorer(constraints=[fair, "bnsp"], strength=0.0, pos_label="yes")
+        model = LogisticRegression().fit(X, labels)
+        found = named(model, X, labels, sensitive_features=group)
+        assert found == pytest.approx(roc_auc_score(y, score), abs=1e-9)
+        for bad in (-1.0, "x", np.inf):
+            with pytest.raises(ValueError, match="strength must be a number of at least 0"):
+                metrics.fairness_scorer(constraints="bnsp", strength=bad)
+    with pytest.raises(RuntimeError, match="enable_metadata_routing=True"):
+        metrics.fairness_scorer(constraints="bnsp")
 
 
 def test_inside_a_metric_frame(people):

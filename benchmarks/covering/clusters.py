@@ -123,8 +123,9 @@ def run(setting, samples: int, rng: np.random.Generator, parts=COLUMNS) -> Tally
                 truth = chosen[t, low] / chosen[t, high]
                 tally.inside("impact ratio", t, ratio.low[t], truth, ratio.high[t])
         for t, cut in enumerate(CUTS):
-            for e in rate_difference_estimates(scores, cut, ["fpr", "selection_rate"]):
-                truth = rates[e.name][t, 0] - rates[e.name][t, 1]
+            for e in rate_difference_estimates(scores, cut, ["fpr", "selection"]):
+                rate = "selection_rate" if e.name == "selection" else e.name
+                truth = rates[rate][t, 0] - rates[rate][t, 1]
                 tally.inside("rate differences", (e.name, t), e.low, truth, e.high)
         if "calibration" in parts:
             found = calibration_by_group(scores)

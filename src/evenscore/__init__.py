@@ -8,14 +8,21 @@ from evenscore.auditing.audit import audit, audit_scores
 from evenscore.auditing.groups import ALL_OTHERS
 from evenscore.auditing.result import AuditResult
 from evenscore.auditing.showable import RENDERERS
-from evenscore.gaps import AucConstraint, Cuts, GapFamily, RateConstraint, RocConstraint
+from evenscore.gaps import (
+    AucConstraint,
+    CurveConstraint,
+    Cuts,
+    GapFamily,
+    RateConstraint,
+    RocConstraint,
+)
 from evenscore.gaps.catalogue import constraint_names
 from evenscore.gaps.words import Words
 from evenscore.inference.estimate import Estimate
+from evenscore.metrics import fair_thresholds, rates_at
 from evenscore.scores import GroupedScores
 from evenscore.scores.curve import RocCurve
 from evenscore.scores.rates import rate_names
-from evenscore.scores.thresholds import fair_thresholds, rates_at
 
 if TYPE_CHECKING:
     from evenscore import datasets, inference, paper
@@ -36,6 +43,7 @@ __all__ = [
     "AuditResult",
     "BoostedScorer",
     "ClaimPrices",
+    "CurveConstraint",
     "Cuts",
     "Estimate",
     "FairScorer",

@@ -8,7 +8,8 @@ group_order)` and so works with `sklearn.metrics.make_scorer`, metadata routing 
 - `sensitive_features`: one column, or several whose intersections are the groups.
 - gaps are sizes, of the worst pair of groups: what a scorer with `greater_is_better=False` needs.
   With `signed=True` and an explicit `group_order`, the signed gap: an AUC gap is the first group's
-  AUC minus the second's; a ROC gap is positive where the second group scores higher.
+  AUC minus the second's, and so for rates and average precisions; a ROC gap is positive where the
+  second group scores higher.
 - `cluster`: who or what a row is about, where there are several rows per person, household or
   branch. Intervals are wider then; values are the same.
 - an empty cell or bad input raises one sentence that says what is wrong and where.
@@ -17,23 +18,43 @@ group_order)` and so works with `sklearn.metrics.make_scorer`, metadata routing 
 import inspect
 from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
+from numbers import Real
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from evenscore.gaps import AucConstraint, ConstraintLike, RocConstraint, as_constraints, equalities
+from evenscore.gaps import (
+    AucConstraint,
+    ConstraintLike,
+    Cuts,
+    GapFamily,
+    RateConstraint,
+    RocConstraint,
+    as_constraints,
+    equalities,
+)
+from evenscore.gaps.cuts import DEFAULT_CUTS
 from evenscore.gaps.family import EstimateSettings, family_estimates, largest
 from evenscore.gaps.roc import anchored_gap_curve, anchored_gaps
+from evenscore.inference import precision_recall as precision_inference
 from evenscore.inference.decisions import holm
-from evenscore.inference.estimate import Estimate
+from evenscore.inference.estimate import Estimate, Sampling
 from evenscore.inference.paired import PairedScores, paired_auc
 from evenscore.scores import GroupedScores, OneOrBoth, aucs, class_names
+from evenscore.scores import thresholds as cutting
 from evenscore.scores.arrays import Floats
 from evenscore.scores.aucs import AucMatrix
 from evenscore.scores.curve import RocCurve
 from evenscore.scores.distribution import Distribution, check_interval, to_floats
+from evenscore.scores.precision_recall import (
+    POOLED,
+    PrecisionRecallCurve,
+    average_precisions,
+    precision_recall_curves,
+)
 from evenscore.scores.reading import read_rows
 from evenscore.scores.sources import check_lengths, to_numbers
+from evenscore.scores.thresholds import FairThresholds, GroupRates
 
 __all__ = [
     "abroca",
@@ -41,9 +62,17 @@ __all__ = [
     "auc",
     "auc_gap",
     "auc_matrix",
+    "average_precision",
+    "average_precision_estimates",
+    "average_precision_gap",
     "elementary_gaps",
+    "fair_thresholds",
+    "fairness_scorer",
     "gap_estimates",
     "paired_differences",
+    "precision_recall_curve",
+    "rate_gap",
+    "rates_at",
     "roc_curve",
     "roc_gap",
 ]
@@ -146,6 +175,96 @@ def auc_matrix(scores: GroupedScores) -> AucMatrix:
     return aucs.auc_matrix(scores)
 
 
+def rates_at(
+    y_true: Any,
+    y_score: Any,
+    thresholds: Any,
+    *,
+    sensitive_features: Any,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    group_order: Groups = None,
+) -> GroupRates:
+    """The rates of each group when the score is cut at the given threshold(s): selected is above.
+
+    Every rate of `evenscore.rate_names()` is an attribute, an array (thresholds, groups).
+
+    >>> rates = rates_at([0, 1, 0, 1], [1, 2, 2, 3], 1.5, sensitive_features=list("aabb"))
+    >>> rates.fpr, rates.selection
+    (array([[0., 1.]]), array([[0.5, 1. ]]))
+    """
+    scores = GroupedScores.from_arrays(
+        y_true,
+        y_score,
+        sensitive_features=sensitive_features,
+        pos_label=pos_label,
+        sample_weight=sample_weight,
+        group_order=group_order,
+    )
+    return cutting.rates_at(scores, thresholds)
+
+
+def fair_thresholds(
+    y_true: Any,
+    y_score: Any,
+    rate: str,
+    groups: Groups = None,
+    *,
+    sensitive_features: Any,
+    tolerance: float = 0.0,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    group_order: Groups = None,
+) -> FairThresholds:
+    """All thresholds at which the score, cut there, is fair as a classifier (Proposition 2).
+
+    `rate` is a name of `evenscore.rate_names()`; `groups` are the groups compared, all by default.
+    Fair means that their rates differ by at most `tolerance`. Cuts that select everybody or nobody
+    are left out. Between two groups, the places where the gap jumps over zero are listed too.
+
+    >>> y, score, groups = [0, 0, 0, 0, 1, 1], [1, 4, 2, 3, 5, 6], list("aabbab")
+    >>> fair = fair_thresholds(y, score, "fpr", sensitive_features=groups)
+    >>> list(zip(fair.low.tolist(), fair.high.tolist()))
+    [(2.0, 3.0), (4.0, 6.0)]
+    """
+    scores = GroupedScores.from_arrays(
+        y_true,
+        y_score,
+        sensitive_features=sensitive_features,
+        pos_label=pos_label,
+        sample_weight=sample_weight,
+        group_order=group_order,
+    )
+    return cutting.fair_thresholds(scores, rate, groups, tolerance=tolerance)
+
+
+@_of_columns
+def rate_gap(
+    scores: GroupedScores, *, rate: str, cuts: Cuts = DEFAULT_CUTS, signed: bool = False
+) -> float:
+    """The difference of a rate between groups at the cuts in use: its size, of the worst pair.
+
+    `rate` is a name of `evenscore.rate_names()`; over a range of cuts the largest difference
+    counts, exactly. With `signed`, the first group's rate minus the second's.
+
+    >>> y, s = [0, 0, 1, 1, 0, 0, 1, 1], [1, 2, 5, 6, 1, 4, 3, 6]
+    >>> groups, cuts = list("aaaabbbb"), Cuts(at=0.5)
+    >>> rate_gap(y, s, sensitive_features=groups, rate="fpr", cuts=cuts)
+    0.5
+    """
+    gap = largest(_known(scores, RateConstraint(rate, cuts=cuts)))
+    return gap if signed else abs(gap)
+
+
+def _known(scores: GroupedScores, family: GapFamily) -> Floats:
+    """The gaps of a family; one that has no value is refused with the reason."""
+    values = family.values(scores)
+    for reason in family.reasons(scores, values, None):
+        if reason:
+            raise ValueError(f"{reason}.")
+    return values
+
+
 @_of_columns
 def auc_gap(
     scores: GroupedScores, *, constraint: str | AucConstraint = "inter_group", signed: bool = False
@@ -182,6 +301,80 @@ def gap_estimates(
     """
     settings = EstimateSettings(confidence_level, sampling=sampling)
     return family_estimates(scores, as_constraints(constraints), settings)
+
+
+def fairness_scorer(
+    *,
+    constraints: ConstraintLike,
+    strength: float = 1.0,
+    tolerance: float = 0.0,
+    pos_label: Any = None,
+) -> Any:
+    """A scorer for `GridSearchCV`: AUC − strength · Σ max(|gap| − tolerance, 0), over all gaps.
+
+    The paper's criterion for choosing among scores. `tolerance` is that of constraints without one
+    of their own.
+
+    Parameters
+    ----------
+    constraints : name, constraint or list of them
+        Whose gaps count.
+    strength : float
+        How much AUC a unit of gap is worth.
+    tolerance : float
+        The gap that costs nothing.
+    pos_label : label, optional
+        The label of the positives; may be left out for 0/1, −1/1 and False/True.
+
+    Returns
+    -------
+    scorer
+        It needs `sensitive_features`, by scikit-learn's metadata routing.
+
+    Examples
+    --------
+    >>> import sklearn
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y, groups = [[0], [3], [1], [2]] * 9, [0, 1, 0, 1] * 9, list("aabb") * 9
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     scorer = fairness_scorer(constraints="bnsp", strength=2.0)
+    ...     scorer(LogisticRegression().fit(X, y), X, y, sensitive_features=groups)
+    1.0
+    """
+    import sklearn
+    from sklearn.metrics import make_scorer
+
+    families = as_constraints(constraints)
+    for name, number in (("strength", strength), ("tolerance", tolerance)):
+        if not isinstance(number, Real) or not 0.0 <= number < np.inf:
+            raise ValueError(f"{name} must be a number of at least 0, not {number!r}.")
+    if not sklearn.get_config()["enable_metadata_routing"]:
+        raise RuntimeError(
+            "A fairness scorer is given the groups by metadata routing: call "
+            "sklearn.set_config(enable_metadata_routing=True) first."
+        )
+    more = {} if pos_label is None else {"pos_label": pos_label}
+    scorer = make_scorer(
+        _fair_auc,
+        response_method=("decision_function", "predict_proba"),
+        families=families,
+        strength=float(strength),
+        tolerance=float(tolerance),
+        **more,
+    )
+    return scorer.set_score_request(sensitive_features=True)
+
+
+@_of_columns
+def _fair_auc(
+    scores: GroupedScores, *, families: Sequence[GapFamily], strength: float, tolerance: float
+) -> float:
+    """AUC minus a price for gaps beyond the tolerance."""
+    excess = 0.0
+    for family in families:
+        allowed = tolerance if family.tolerance is None else family.tolerance
+        excess += float(np.maximum(np.abs(_known(scores, family)) - allowed, 0.0).sum())
+    return aucs.auc_matrix(scores).overall - strength * excess
 
 
 def paired_differences(
@@ -300,6 +493,82 @@ def roc_gap(
         return max(curve.mean_absolute for curve in curves)
     gap = largest(np.array([curve.supremum[0] for curve in curves]))
     return gap if signed else abs(gap)
+
+
+@_of_columns
+def precision_recall_curve(
+    scores: GroupedScores, *, prevalence: float | str = POOLED
+) -> dict[Hashable, PrecisionRecallCurve]:
+    """Precision against recall within each group, at a common share of positives.
+
+    `prevalence` is "pooled" (everyone's), a share, or "own": each group's own, so that precision is
+    what is seen there and differs between groups that the score treats alike.
+
+    >>> curves = precision_recall_curve(
+    ...     [0, 1, 0, 1], [1, 2, 2, 3], sensitive_features=list("aabb"), prevalence=0.5)
+    >>> float(curves["b"].evaluate(1.0))
+    1.0
+    """
+    return dict(zip(scores.groups, precision_recall_curves(scores, prevalence), strict=True))
+
+
+@_of_columns
+def average_precision(
+    scores: GroupedScores, *, prevalence: float | str = POOLED
+) -> dict[Hashable, float]:
+    """The average precision of each group, at a common share of positives (see the curve).
+
+    At `prevalence="own"` it is scikit-learn's `average_precision_score` of the group's people.
+
+    >>> y, s = [0, 1, 0, 1, 0, 1], [1, 2, 2, 3, 4, 5]
+    >>> average_precision(y, s, sensitive_features=list("aaabbb"), prevalence=0.5)
+    {'a': 0.6666666666666666, 'b': 0.75}
+    """
+    return dict(zip(scores.groups, average_precisions(scores, prevalence).tolist(), strict=True))
+
+
+@_of_columns
+def average_precision_gap(
+    scores: GroupedScores, *, prevalence: float | str = POOLED, signed: bool = False
+) -> float:
+    """The difference of two groups' average precisions: its size, of the worst pair.
+
+    >>> y, s = [0, 1, 0, 1, 0, 1], [1, 2, 3, 3, 4, 5]
+    >>> average_precision_gap(y, s, sensitive_features=list("aabbbb"), prevalence=0.5)
+    0.25
+    """
+    scores.require_cells()
+    values = average_precisions(scores, prevalence)
+    gap = largest(np.array([values[i] - values[j] for i, j in scores.pairs()]))
+    return gap if signed else abs(gap)
+
+
+@_of_columns
+def average_precision_estimates(
+    scores: GroupedScores,
+    *,
+    prevalence: float | str = POOLED,
+    confidence_level: float = 0.95,
+    sampling: Sampling = "observations",
+    n_resamples: int = 1000,
+    random_state: int = 0,
+) -> list[Estimate]:
+    """The average precision of each group, then the differences of all pairs, with intervals.
+
+    >>> y, s, groups = [0, 1] * 100, [i % 41 for i in range(200)], ["a", "a", "b", "b"] * 50
+    >>> *by_group, gap = average_precision_estimates(
+    ...     y, s, sensitive_features=groups, n_resamples=100)
+    >>> gap.low < gap.value < gap.high
+    True
+    """
+    return precision_inference.average_precision_estimates(
+        scores,
+        prevalence,
+        confidence_level=confidence_level,
+        n_resamples=n_resamples,
+        sampling=sampling,
+        random_state=random_state,
+    )
 
 
 @_of_columns

@@ -599,10 +599,25 @@ def test_columns_are_typed_by_their_content() -> None:
     assert np.isnan(table["float"][1])
 
 
+def test_codes_stay_text() -> None:
+    rows = split_rows("1,7\n2,07\n", "a text")
+    table = to_columns(["number", "code"], rows, "a text", codes=["code"])
+    assert table["number"].tolist() == [1, 2]
+    assert table["code"].tolist() == ["7", "07"]
+    assert feature_matrix(table)[1] == ["number", "code=07", "code=7"]
+
+
 def test_one_hot_categories_are_sorted() -> None:
     X, names = feature_matrix({"c": np.array(["b", "?", "a", "b"])})
     assert names == ["c=?", "c=a", "c=b"]
     np.testing.assert_array_equal(X, [[0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+
+
+def test_columns_keep_their_order() -> None:
+    columns = {"b": np.array(["y", "x"]), "n": np.array([3, 4]), "a": np.array(["z", "z"])}
+    X, names = feature_matrix(columns)
+    assert names == ["b=x", "b=y", "n", "a=z"]
+    np.testing.assert_array_equal(X, [[0, 1, 3, 1], [1, 0, 4, 1]])
 
 
 def test_a_dataset_refuses_parts_of_different_length() -> None:

@@ -198,7 +198,12 @@ def models():
     def fitted(name):
         if name == "neural":
             pytest.importorskip("jax")
-        constraints = ["inter_group", es.RocConstraint(rates=(0.25,), tolerance=0.1)]
+        constraints = [
+            "inter_group",
+            es.RocConstraint(rates=(0.25,), tolerance=0.1),
+            es.RateConstraint("fnr", cuts=es.Cuts(at=0.3)),
+            es.CurveConstraint(at=0.2),
+        ]
         scorer = getattr(es, SCORERS[name])(constraints, tolerance=0.2, random_state=0)
         scorer.fit(X, y, sensitive_features=groups)
         features = (Feature("a"), Feature("b"))

@@ -298,12 +298,16 @@ def test_rate_differences_at_a_fixed_threshold():
     assert fpr.value == pytest.approx(0.2)
     assert (fpr.low, fpr.high) == (pytest.approx(0.0524, abs=1e-4), pytest.approx(0.3339, abs=1e-4))
     assert 0.001 < fpr.p_value < 0.02
-    with pytest.raises(ValueError, match="no interval for 'precision'; there is for fpr, tpr"):
+    with pytest.raises(
+        ValueError, match="no interval for 'precision'; there is for selection, fpr"
+    ):
         rate_difference_estimates(make(y, score, group), 0.5, ["precision"])
     with pytest.raises(ValueError, match="threshold must be one number"):
         rate_difference_estimates(make(y, score, group), [0.5, 0.6])
-    [tpr] = rate_difference_estimates(make(y, score, group), 0.5, "tpr")
-    assert tpr.value == 0.0
+    with pytest.raises(ValueError, match="There is no rate 'tpr'; there are selection, fpr"):
+        rate_difference_estimates(make(y, score, group), 0.5, ["tpr"])
+    [fnr] = rate_difference_estimates(make(y, score, group), 0.5, "fnr")
+    assert fnr.value == 0.0
 
 
 def test_rate_differences_with_weights_and_empty_cells():

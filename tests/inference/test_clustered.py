@@ -52,7 +52,7 @@ def numbers(scores):
     found = [cuts.impact_ratio.low, cuts.impact_ratio.high]
     for shares in (cuts.selection_rate, cuts.fpr, cuts.fnr, cuts.precision, bins.positives):
         found += [shares.low, shares.high]
-    names = ["fpr", "tpr", "selection_rate", "error_rate"]
+    names = ["fpr", "fnr", "selection", "error"]
     for e in rate_difference_estimates(scores, 0.4, names):
         found.append(np.array([e.low, e.high, e.p_value]))
     rates = np.linspace(0.0, 1.0, 21)

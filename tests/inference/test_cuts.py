@@ -86,7 +86,7 @@ def test_intervals_cover_with_weights_that_depend_on_the_outcome():
             inside[name] += np.mean((found.low <= value) & (value <= found.high))
         found = calibration_by_group(scores, n_bins=2).positives
         inside["calibration"] += np.mean((found.low <= 0.25) & (found.high >= 0.25))
-        estimates = rate_difference_estimates(scores, 0.7, ["fpr", "error_rate"])
+        estimates = rate_difference_estimates(scores, 0.7, ["fpr", "error"])
         inside["gap"] += np.mean([e.low <= 0.0 <= e.high for e in estimates])
         chosen = (score > 0.7) & (group == 0)
         size = weight[chosen].sum() ** 2 / np.square(weight[chosen]).sum()

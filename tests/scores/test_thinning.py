@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from conftest import draw
 
-from evenscore import GroupedScores, RocCurve, rates_at
+from evenscore import GroupedScores, RocCurve
 from evenscore.scores.thinning import coarsened, histogram, outline
+from evenscore.scores.thresholds import rates_at
 
 
 @pytest.mark.parametrize("levels", [None, 6])

@@ -1,3 +1,4 @@
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -7,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import Rows
 
-from evenscore import GroupedScores, fair_thresholds, rates_at
+import evenscore as es
+from evenscore import GroupedScores
+from evenscore.scores.thresholds import fair_thresholds, rates_at
 
-NAMES = ("fpr", "fnr", "selection_rate", "error_rate")
+NAMES = ("fpr", "fnr", "selection", "error")
 
 
 def make(y, score, group, weight=None):
@@ -25,6 +28,49 @@ def test_rates_at_any_threshold(sample):
             expected = rows.rates(cut, group)
             for name in NAMES:
                 assert found.rate(name)[i, k] == pytest.approx(expected[name], abs=1e-13)
+
+
+def test_the_names_are_those_of_the_catalogue():
+    scores = make(*draw(2, n=200, weights="real"))
+    rates = rates_at(scores, [0.1, 0.4])
+    for name in es.rate_names():
+        np.testing.assert_array_equal(getattr(rates, name), rates.rate(name))
+        assert rates.rate(name).shape == (2, 2)
+        assert name in dir(rates)
+    for cut, chosen in zip((0.1, 0.4), rates.standardised_precision, strict=True):
+        recall, fall_out = ((1.0 - rates_at(scores, cut).fnr[0]), rates_at(scores, cut).fpr[0])
+        p = scores.prevalence
+        expected = p * recall / (p * recall + (1 - p) * fall_out)
+        np.testing.assert_allclose(chosen, expected, rtol=1e-12)
+    for name in ("tpr", "selection_rate"):
+        with pytest.raises(AttributeError, match=f"There is no rate '{name}'"):
+            getattr(rates, name)
+        with pytest.raises(ValueError, match=f"There is no rate '{name}'"):
+            rates.rate(name)
+    copied = pickle.loads(pickle.dumps(rates))
+    np.testing.assert_array_equal(copied.fpr, rates.fpr)
+
+
+def test_columns_give_what_the_table_gives():
+    y, score, group, weight = draw(5, n=150, n_groups=3, weights="real")
+    labels = np.where(y == 1, "yes", "no")
+    kwargs = {
+        "sensitive_features": group,
+        "sample_weight": weight,
+        "pos_label": "yes",
+        "group_order": [2, 0, 1],
+    }
+    scores = GroupedScores.from_arrays(labels, score, **kwargs)
+    found = es.rates_at(labels, score, [0.2, 0.6], **kwargs)
+    assert found.groups == scores.groups
+    np.testing.assert_array_equal(found.fnr, rates_at(scores, [0.2, 0.6]).fnr)
+    for groups in (None, [0, 2]):
+        one = es.fair_thresholds(labels, score, "error", groups, tolerance=0.1, **kwargs)
+        two = fair_thresholds(scores, "error", groups, tolerance=0.1)
+        assert one.groups == two.groups
+        np.testing.assert_array_equal(one.low, two.low)
+        np.testing.assert_array_equal(one.high, two.high)
+    assert es.metrics.rates_at is es.rates_at
 
 
 def test_precision_of_nobody_is_nan():

@@ -8,7 +8,6 @@ from evenscore.gaps.words import Words
 from evenscore.inference.estimate import GapKey
 from evenscore.scores import ClassName
 from evenscore.scores.arrays import Floats
-from evenscore.scores.thresholds import RateName
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +152,7 @@ class FairCuts:
     on either side.
     """
 
-    rate: RateName
+    rate: str
     tolerance: float
     low: Floats
     high: Floats

@@ -1,21 +1,52 @@
-"""`evenscore constraints`: the catalogue of fairness notions."""
+"""`evenscore constraints`: the catalogues of fairness notions."""
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from evenscore.gaps.catalogue import CATALOGUE
+from evenscore.gaps.words import DEFAULT_WORDS
+from evenscore.scores.rates import RATES
 
 
 def constraints() -> None:
-    """List the AUC fairness constraints by name: what each compares, and where it comes from."""
+    """List what can be equal between groups: rates at the cuts in use, and AUC notions."""
     console = Console()
     console.print(
-        "AUC fairness constraints: H are the scores of the negatives, G of the positives; 0 and 1 "
-        "are two groups. The gap is zero when the statement is equally often true of every group.\n"
+        "Rates at the cuts in use (--equal): the gap is that of one group minus that of another at "
+        "the same cut, and over a range of cuts the largest.\n"
+    )
+    words = DEFAULT_WORDS
+    for rate in RATES:
+        example = rate.phrase.format(
+            first="one group",
+            second="another",
+            one="30%",
+            two="20%",
+            positives=words.positives,
+            negatives=words.negatives,
+            selected=words.selected,
+        )
+        _entry(
+            console,
+            rate.name,
+            f"{rate.title.capitalize()}.",
+            f"A gap of 0.1: {example}.",
+            rate.remark.format(positives=words.positives),
+        )
+    console.print(
+        "AUC notions (--constraint): H are the scores of the negatives, G of the positives; 0 and "
+        "1 are two groups. The gap is zero when the statement is equally often true of every "
+        "group.\n"
     )
     for notion in CATALOGUE.values():
-        console.print(Text(notion.name, style="bold"))
-        for line in (notion.formula, notion.say("the group", "the other group"), notion.source):
-            console.print(Padding(Text(line), (0, 0, 0, 4)))
-        console.print()
+        sentence = notion.say("the group", "the other group")
+        _entry(console, notion.name, notion.formula, sentence, notion.source)
+
+
+def _entry(console: Console, name: str, *lines: str) -> None:
+    """A name and what is to be known of it."""
+    console.print(Text(name, style="bold"))
+    for line in filter(None, lines):
+        console.print(Padding(Text(line), (0, 0, 0, 4)))
+    console.print()

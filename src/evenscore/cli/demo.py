@@ -1,4 +1,4 @@
-"""`evenscore demo`: an unfair score on embedded data, its audit, and the fair score beside it."""
+"""`evenscore demo`: an unfair score on embedded data, what fairness costs, and the fair score."""
 
 import time
 from pathlib import Path
@@ -10,13 +10,23 @@ from typer import Option
 
 from evenscore.cli.errors import command
 from evenscore.cli.options import Quiet
+from evenscore.gaps import Cuts, RateConstraint
+from evenscore.gaps.words import Words
 
 if TYPE_CHECKING:
     from evenscore.auditing import AuditResult
 
-RATES = (1 / 8, 1 / 4)
-TOLERANCE = 0.05
-_SENTENCES = 5  # findings told; the rest are in the report
+CUTS = Cuts(between=(0.1, 0.4))
+RATES = ("fpr", "fnr")
+TOLERANCE, SMALLER = 0.1, 0.05
+WORDS = Words(
+    people="applicants",
+    positives="people who earn more than $50,000",
+    negatives="people who earn less",
+    selected="granted a loan",
+    selected_is="good",
+)
+_SENTENCES = 3  # findings told; the rest are in the report
 
 
 @command
@@ -24,36 +34,37 @@ def demo(
     html: Annotated[Path, Option(help="Write the report to this file.")] = Path("report.html"),
     quiet: Quiet = False,
 ) -> None:
-    """Audit an unfair score of income, learn a fair one, compare them on people neither has seen.
+    """Audit an unfair score where it will be cut, learn a fair one, compare them on new people.
 
-    On the bundled Adult census data; takes less than a minute.
+    On the bundled Adult census data; takes about a minute.
 
     Example: evenscore demo --html story.html
     """
     # Imported here: they are slow to import, and no other command needs all of them.
     from evenscore.auditing.audit import audit
+    from evenscore.choosing import claim_prices
+    from evenscore.cli.tradeoff import PRICED, price_table
     from evenscore.datasets import load_adult
     from evenscore.files.atomic import target_file, write_atomically
-    from evenscore.gaps import RocConstraint
-    from evenscore.gaps.catalogue import constraint_names
-    from evenscore.gaps.words import Words
     from evenscore.learning.boosted import BoostedScorer
     from evenscore.showing.report import render_comparison
+    from evenscore.showing.terminal import new_table
 
     target_file(html)  # refused before a minute is spent
     console = Console(width=min(Console().width, 110), highlight=False, quiet=quiet)
     data = load_adult()
     X, y, groups = data.X[data.train], data.y[data.train], data.groups[data.train]
 
-    def audited(scorer: BoostedScorer, title: str) -> "AuditResult":
+    def audited(scorer: BoostedScorer, title: str, tolerance: float = TOLERANCE) -> "AuditResult":
         return audit(
             data.y[data.test],
             scorer.decision_function(data.X[data.test]),
             sensitive_features=data.groups[data.test],
-            constraints=[*constraint_names(), RocConstraint(on="both", rates=RATES)],
-            tolerance=TOLERANCE,
-            words=Words(selected_is="good"),
+            cuts=CUTS,
+            tolerance=tolerance,
+            words=WORDS,
             title=title,
+            trained_on=False,
         )
 
     with console.status(f"Boosting trees on {len(y):,} people, fairness aside …"):
@@ -61,25 +72,43 @@ def demo(
     ordinary = audited(free, "ordinary")
     console.print(
         f"\n[bold]1. An ordinary score.[/bold] Adult census data: who earns more than $50,000? "
-        f"Boosted trees, which never looked at fairness, rank {len(data.test):,} new people with "
-        f"an AUC of {ordinary.auc.value:.3f}. A good score. Is it an even one?\n"
+        "Suppose that a lender will grant loans to between 10% and 40% of the applicants, by a "
+        f"score of boosted trees that never looked at fairness. It ranks {len(data.test):,} new "
+        f"people with an AUC of {ordinary.auc.value:.3f}. A good score. Is it fair at those cuts?\n"
     )
     _tell(console, ordinary)
-    constraint = RocConstraint(on="both", rates=RATES)
+    constraint = RateConstraint(*RATES, cuts=CUTS)
+    with console.status("Looking up what fairness costs, on the training rows …"):
+        prices = claim_prices(
+            BoostedScorer(constraint, tolerance=0.03, random_state=0),
+            X,
+            y,
+            sensitive_features=groups,
+            cv=2,
+            random_state=0,
+        )
+    console.print(
+        "\n[bold]2. What fairness costs.[/bold] A loan is good for whoever gets it, so that people "
+        "who could repay it must not be refused more often in one group (fnr). If the others "
+        "must not be granted one more often either (fpr), that costs more:\n"
+    )
+    columns, rows = price_table(prices)
+    console.print(new_table(PRICED, columns, rows))
     start = time.perf_counter()
     with console.status("Learning a fair score …"):
-        fair = BoostedScorer(constraint, tolerance=0.02, random_state=0)
+        fair = BoostedScorer(constraint, tolerance=0.03, random_state=0)
         fair.fit(X, y, sensitive_features=groups)
     seconds = time.perf_counter() - start
     mended = audited(fair, "fair")
     console.print(
-        f"\n[bold]2. A fair score,[/bold] learned in {seconds:.0f} s: women and men of the same "
-        f"class are to be alike where the best eighth and the best quarter are selected. It never "
-        "asks who is a woman when it scores.\n"
+        f"[bold]3. A fair score,[/bold] learned in {seconds:.0f} s: both error rates of women and "
+        "men are to be alike at every cut that grants a loan to 10% to 40%. It never asks who is a "
+        "woman when it scores.\n"
     )
     _tell(console, mended)
+    console.print(f"\n{_how_sure(mended, audited(fair, '', SMALLER))}")
     comparison = mended.compare(ordinary)
-    console.print("\n[bold]3. Side by side,[/bold] on the same people:\n")
+    console.print("\n[bold]4. Side by side,[/bold] on the same people:\n")
     console.print(comparison)
     title = "Who earns more than $50,000? An ordinary and a fair score"
     path = write_atomically(html, render_comparison(ordinary, mended, comparison, title))
@@ -94,3 +123,18 @@ def _tell(console: Console, result: "AuditResult") -> None:
 
     for sentence in tell(result.findings[:_SENTENCES]):
         console.print(Text.assemble("  ", sentence))
+
+
+def _how_sure(result: "AuditResult", stricter: "AuditResult") -> str:
+    """What is certified, and how many people a smaller tolerance would take."""
+    certificate, wanted = result.certificate, stricter.certificate
+    if certificate is None or wanted is None:
+        return "How sure is that? These cuts cannot be assessed."
+    _, size = wanted.smallest
+    text = f"[bold]How sure is that?[/bold] {certificate}"
+    if not wanted.certified:
+        text += (
+            f" To certify {100 * wanted.tolerance:g} points it would take about {wanted.needed:,} "
+            f"women who earn more than $50,000 (there are {size:,} here), and as many more men."
+        )
+    return text

@@ -114,7 +114,7 @@ def tradeoff(
     n_clusters = None if members is None else len(set(members.tolist()))
     taken = independence(len(data.people.rows), n_clusters)
     shown = {"title": title, "chosen": chosen, "refusal": refusal, "assumption": taken}
-    priced = _prices(claims) if claims is not None else None
+    priced = price_table(claims) if claims is not None else None
     columns, rows = _table(path, chosen)
     if html is not None:
         marked = None if chosen is None else tolerance
@@ -132,7 +132,7 @@ def tradeoff(
         write_atomically(json, json_text.dumps(content, ensure_ascii=False, allow_nan=False))
     console = Console(quiet=quiet)
     if priced is not None:
-        console.print(new_table(_PRICED, priced[0], priced[1]))
+        console.print(new_table(PRICED, priced[0], priced[1]))
     lines = [(*row[:5], row[6]) for row in (columns, *rows)]
     console.print(new_table(title, lines[0], lines[1:]))
     if refusal or chosen is not None:
@@ -141,10 +141,11 @@ def tradeoff(
     say_written(html, json, quiet=quiet)
 
 
-_PRICED = "What each claim costs, on rows not learned from: AUC, and what is left of every gap"
+PRICED = "What each claim costs, on rows not learned from: AUC, and what is left of every gap"
+"""The title of a table of prices."""
 
 
-def _prices(claims: "ClaimPrices") -> tuple[list[str], list[list[str]]]:
+def price_table(claims: "ClaimPrices") -> tuple[list[str], list[list[str]]]:
     """The claims as texts: the names of the columns, and a row per claim."""
     from evenscore.showing.numbers import interval, plain
 
@@ -208,7 +209,7 @@ def _page(path: "TradeoffPath", tolerance: float | None, **shown: Any) -> str:
         choice=CHOSEN_HERE,
         scorer=type(path.scorer).__name__,
         picture=base64.b64encode(figure_bytes(drawing, "svg")).decode(),
-        prices_title=_PRICED,
+        prices_title=PRICED,
         texts=("point", "which gap", "remarks", "equal"),
         version=__version__,
     )

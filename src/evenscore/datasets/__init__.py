@@ -1,7 +1,13 @@
 """Data to try things on: real data sets, and samples of laws that are known exactly."""
 
 from evenscore.datasets.dataset import Dataset
-from evenscore.datasets.real import load_adult, load_bank, load_compas, load_german
+from evenscore.datasets.real import (
+    load_adult,
+    load_bank,
+    load_census,
+    load_compas,
+    load_german,
+)
 from evenscore.datasets.synthetic import SyntheticSample, make_credit, make_rings, make_square
 
 __all__ = [
@@ -9,6 +15,7 @@ __all__ = [
     "SyntheticSample",
     "load_adult",
     "load_bank",
+    "load_census",
     "load_compas",
     "load_german",
     "make_credit",

@@ -34,13 +34,18 @@ def split_rows(
 
 
 def to_columns(
-    names: Sequence[str], rows: list[list[str]], source: str, *, drop: Collection[str] = ()
+    names: Sequence[str],
+    rows: list[list[str]],
+    source: str,
+    *,
+    drop: Collection[str] = (),
+    codes: Collection[str] = (),
 ) -> Table:
     """Turn rows of text into typed columns, without those named in ``drop``.
 
     A column becomes int64 if every field is an integer, float64 if every field is a number or
-    empty (NaN), and text otherwise. A name that occurs twice is kept once, provided that both
-    columns are the same.
+    empty (NaN), and text otherwise. Those named in ``codes`` stay text: their numbers only stand
+    for categories. A name that occurs twice is kept once, provided that both columns are the same.
 
     >>> to_columns(["a", "b"], [["1", "x"], ["2", "?"]], "an example")
     {'a': array([1, 2]), 'b': array(['x', '?'], dtype='<U1')}
@@ -53,7 +58,10 @@ def to_columns(
             continue
         if fields.setdefault(name, values) != values:
             raise ValueError(f"Column {name!r} occurs twice in {source}, with different values.")
-    return {name: _typed(values) for name, values in fields.items()}
+    return {
+        name: np.array(values) if name in codes else _typed(values)
+        for name, values in fields.items()
+    }
 
 
 def _typed(values: Sequence[str]) -> NDArray[Any]:
@@ -80,18 +88,26 @@ def feature_matrix(columns: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.floa
     (array([[30.,  0.,  1.],
            [40.,  1.,  0.]]), ['age', 'sex=f', 'sex=m'])
     """
-    blocks, names = [], []
+    names: list[str] = []
+    categories: dict[str, dict[str, int]] = {}  # of a text column, each with its column of X
     for name, column in columns.items():
         if column.dtype.kind != "U":
-            blocks.append(column[:, None].astype(np.float64))
             names.append(name)
             continue
         # A set and a dict are several times faster here than np.unique, which sorts all the text.
-        values = column.tolist()
-        categories = sorted(set(values))
-        code = {category: k for k, category in enumerate(categories)}
-        indicators = np.zeros((len(values), len(categories)))
-        indicators[np.arange(len(values)), [code[value] for value in values]] = 1.0
-        blocks.append(indicators)
-        names += [f"{name}={category}" for category in categories]
-    return np.concatenate(blocks, axis=1), names
+        found = sorted(set(column.tolist()))
+        categories[name] = {category: len(names) + k for k, category in enumerate(found)}
+        names += [f"{name}={category}" for category in found]
+    # One array, filled in place: blocks joined at the end would need twice the memory.
+    n = len(next(iter(columns.values())))
+    X = np.zeros((n, len(names)))
+    at = 0
+    for name, column in columns.items():
+        if name in categories:
+            place = categories[name]
+            X[np.arange(n), [place[value] for value in column.tolist()]] = 1.0
+            at += len(place)
+        else:
+            X[:, at] = column
+            at += 1
+    return X, names

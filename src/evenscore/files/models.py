@@ -26,6 +26,9 @@ TRUSTED = frozenset(
     {
         "evenscore.files.features.Feature",
         "evenscore.files.models.TableModel",
+        "evenscore.gaps.curves.CurveConstraint",
+        "evenscore.gaps.cuts.Cuts",
+        "evenscore.gaps.rates.RateConstraint",
         "evenscore.gaps.roc.RocConstraint",
         "evenscore.inference.estimate.Estimate",
         "evenscore.learning.boosted.BoostedScorer",

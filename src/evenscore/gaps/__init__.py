@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from evenscore.gaps.auc import AucConstraint
+from evenscore.gaps.curves import CurveConstraint
 from evenscore.gaps.cuts import Cuts
 from evenscore.gaps.family import EstimateSettings, GapFamily
 from evenscore.gaps.rates import RateConstraint
@@ -11,6 +12,7 @@ from evenscore.gaps.roc import RocConstraint
 __all__ = [
     "AucConstraint",
     "ConstraintLike",
+    "CurveConstraint",
     "Cuts",
     "EstimateSettings",
     "GapFamily",

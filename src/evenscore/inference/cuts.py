@@ -169,7 +169,7 @@ def cut_table(
 
     some = list(range(scores.n_groups) if compared is None else compared)
     ratios = _impact_ratio(
-        rates.selection_rate[:, some],
+        rates.selection[:, some],
         lambda z: selected_size(z)[:, some],
         tuple(scores.names[k] for k in some),
         level,
@@ -185,7 +185,7 @@ def cut_table(
         level,
         chosen,
         chosen.sum(axis=1) / total if total > 0 else np.full(len(chosen), np.nan),
-        Shares.of(rates.selection_rate, selected_size(z), z),
+        Shares.of(rates.selection, selected_size(z), z),
         shares("fpr", rates.fpr, share_size(above[:, :, 0], below[:, :, 0], z)),
         shares("fnr", rates.fnr, share_size(below[:, :, 1], above[:, :, 1], z)),
         shares("precision", rates.precision, chosen_size),
@@ -213,7 +213,7 @@ def _clusters_behind(scores: GroupedScores, rates: GroupRates) -> dict[str, Shar
         bins_of_cuts(scores, rates.thresholds),
         len(rates.thresholds) + 1,
         sides_of_cuts(rates.thresholds, sides),
-        [rates.selection_rate, rates.fpr, rates.fnr, rates.precision],
+        [rates.selection, rates.fpr, rates.fnr, rates.precision],
         [by_group, *by_cell, by_group],
     )
     return dict(zip(("selected", "fpr", "fnr", "precision"), found, strict=True))

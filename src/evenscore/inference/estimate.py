@@ -94,7 +94,8 @@ class Estimate:
     lies: "beyond" the tolerance, if the interval of `beyond_test` does, "within" it, if that of
     `within_test` does, and "unclear" otherwise.
     `reference` is the group beside which both are measured, if the notion has one; `threshold` is
-    the cut at which both are measured, and `selected_share` the share selected there.
+    the cut at which both are measured, and `selected_share` the share selected there. Where each
+    group has a cut of its own, `second_threshold` is that of the second.
 
     >>> print(Estimate("AUC", 0.8, 0.75, 0.85, 0.95, "placement values"))
     AUC: 0.8000, 95% interval [0.7500, 0.8500]
@@ -126,6 +127,7 @@ class Estimate:
     reference: str = ""
     threshold: float = math.nan
     selected_share: float = math.nan
+    second_threshold: float = math.nan
 
     @classmethod
     def of_key(cls, key: GapKey, value: float, *, method: str, family: str) -> "Estimate":

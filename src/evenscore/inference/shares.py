@@ -19,9 +19,10 @@ from evenscore.inference.cluster_sizes import (
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import SMALL_CELL, Estimate, check_level, counted
 from evenscore.inference.intervals import invert, normal_quantile, student, wilson
-from evenscore.scores import GroupedScores
+from evenscore.scores import CLASSES, GroupedScores
 from evenscore.scores.arrays import Floats, ratio
-from evenscore.scores.thresholds import GroupRates, RateName, rates_at
+from evenscore.scores.rates import RATES, Rate, rate_named
+from evenscore.scores.thresholds import GroupRates, rates_at
 
 _ADDED = 2.0  # people of typical weight; measured in benchmarks/covering/cuts.py
 _EXACT = 1e-9  # the noise of equal weights is less, but for rounding
@@ -108,20 +109,11 @@ def sums_above(scores: GroupedScores, rates: GroupRates) -> Floats:
 
 # ---------------------------------------------------------------------- differences of rates
 
-# Whether the rate counts those selected (1) or rejected (0), in each class of which it is a share.
-_COUNTED: dict[RateName, dict[int, int]] = {
-    "fpr": {0: 1},
-    "tpr": {1: 1},
-    "fnr": {1: 0},
-    "selection_rate": {0: 1, 1: 1},
-    "error_rate": {0: 1, 1: 0},
-}
-
 
 def rate_difference_estimates(
     scores: GroupedScores,
     threshold: float,
-    rates: Sequence[RateName] = ("fpr", "tpr", "selection_rate", "error_rate"),
+    rates: Sequence[str] = ("fpr", "fnr", "selection", "error"),
     *,
     confidence_level: float = 0.95,
 ) -> list[Estimate]:
@@ -149,16 +141,14 @@ def rate_difference_estimates(
     z = normal_quantile(0.5 + level / 2.0)
     differences = []
     for name in [rates] if isinstance(rates, str) else rates:
-        if name not in _COUNTED:
-            known = ", ".join(_COUNTED)
+        rate = rate_named(name)
+        if rate.scarce:  # those selected may be few, and are others at every cut
+            known = ", ".join(entry.name for entry in RATES if not entry.scarce)
             raise ValueError(f"There is no interval for {name!r}; there is for {known}.")
         value = cut.rate(name)[0]
-        cells = _COUNTED[name]
-        inside = np.sum([(above if up else below)[:, c] for c, up in cells.items()], axis=0)
-        outside = np.sum([(below if up else above)[:, c] for c, up in cells.items()], axis=0)
-        sizes = share_size(inside, outside, z)
+        sizes = share_size(*rate.sides(above, below), z)
         if is_clustered(scores):
-            sizes = _size_of_clusters(scores, cut, cells, value, sizes, z)
+            sizes = _size_of_clusters(scores, cut, rate, value, sizes, z)
         pairs = np.array(scores.pairs(), dtype=np.intp).reshape(-1, 2)
         share, size = value[pairs].T, sizes[pairs].T
         low, high = _newcombe(share, size, np.full(len(pairs), z))
@@ -195,7 +185,7 @@ def rate_difference_estimates(
 def _size_of_clusters(
     scores: GroupedScores,
     cut: GroupRates,
-    cells: dict[int, int],
+    rate: Rate,
     value: Floats,
     sizes: Floats,
     z: float,
@@ -203,16 +193,14 @@ def _size_of_clusters(
     """The sizes behind the rates of the groups at one cut, by clusters."""
 
     def sides(above: Floats, below: Floats) -> list[tuple[Floats, Floats]]:
-        first, second = (
-            np.sum([(above if up == side else below)[:, c] for c, up in cells.items()], axis=0)
-            for side in (1, 0)
-        )
-        return [(first, second)]
+        # (cuts, classes, groups, clusters): the rate's sums are over classes.
+        inside, outside = rate.sides(*(np.moveaxis(part, -1, 0) for part in (above, below)))
+        return [(np.moveaxis(inside, 0, -1), np.moveaxis(outside, 0, -1))]
 
-    if len(cells) == 1:
-        icc = correlation_by_cell(scores)[next(iter(cells))]
-    else:
+    if rate.on is None:
         icc = correlation_by_group(scores)
+    else:
+        icc = correlation_by_cell(scores)[CLASSES.index(rate.on)]
     bins = bins_of_cuts(scores, cut.thresholds)
     made = sides_of_cuts(cut.thresholds, sides)
     [found] = shares_of_clusters(scores, bins, 2, made, [value[None]], [icc])

@@ -69,6 +69,23 @@ class RocCurve:
             return np.full(rate.shape, np.nan)
         return ReferenceCuts.at(self.reference, rate).share_of(self.target)
 
+    def before(self, rate: ArrayLike) -> Floats:
+        """Height that the polygon comes from at `rate`: its lower end where it is vertical.
+
+        >>> one, two = Distribution.from_sample([1, 2, 3, 4]), Distribution.from_sample([2.5, 5])
+        >>> curve = RocCurve(one, two)
+        >>> curve.before([0.25, 0.5]), curve.interpolate([0.25, 0.5])
+        (array([0.5, 0.5]), array([0.5, 1. ]))
+        """
+        rate = check_rates(rate)
+        if self._empty:
+            return np.full(rate.shape, np.nan)
+        x, y = self.vertices
+        place = np.clip(np.searchsorted(x, rate - RATE_TOLERANCE, side="left"), 1, len(x) - 1)
+        run = x[place] - x[place - 1]
+        part = np.divide(rate - x[place - 1], run, out=np.ones_like(rate), where=run > 0.0)
+        return np.asarray(y[place - 1] + np.clip(part, 0.0, 1.0) * (y[place] - y[place - 1]))
+
     @property
     def area(self) -> float:
         """Area under the polygon: AUC = P(S_g > S_h) + ½ P(S_g = S_h)."""
@@ -171,7 +188,11 @@ class CurveDifference:
     def between(
         cls, first: tuple[Floats, Floats], second: tuple[Floats, Floats]
     ) -> "CurveDifference":
-        """First polygon minus second, each given by vertices from (0, 0) to (1, 1)."""
+        """First polygon minus second, each given by vertices from (0, 0) to (1, 1).
+
+        Rates of the two that rounding alone tells apart are taken to be one.
+        """
+        second = _snapped(second[0], first[0]), second[1]
         edges = np.union1d(first[0], second[0])
         if np.isnan(edges).any():
             return cls(np.array([0.0, 1.0]), np.array([np.nan]), np.array([np.nan]))
@@ -247,6 +268,14 @@ class CurveDifference:
         crossed = rates[before] + part * (rates[after] - rates[before])
         left_zero = rates[np.where(after % 2 == 1, after - 1, after)]
         return np.where(inside, crossed, left_zero)
+
+
+def _snapped(x: Floats, onto: Floats) -> Floats:
+    """Increasing numbers, those within rounding of one of `onto` put there."""
+    place = np.clip(np.searchsorted(onto, x), 1, len(onto) - 1)
+    below, above = onto[place - 1], onto[place]
+    nearest = np.where(x - below < above - x, below, above)
+    return np.where(np.abs(nearest - x) <= RATE_TOLERANCE, nearest, x)
 
 
 def _limits(x: Floats, y: Floats, edges: Floats) -> tuple[Floats, Floats]:

@@ -223,6 +223,17 @@ assert tuple(CATALOGUE) == get_args(RateName)
 assert all(rate.on in (None, *CLASSES) for rate in RATES)
 
 
+def rate_named(name: str) -> Rate:
+    """The entry of a rate; one sentence if there is none.
+
+    >>> rate_named("fnr").title
+    'false negative rate'
+    """
+    if not isinstance(name, str) or name not in CATALOGUE:
+        raise ValueError(f"There is no rate {name!r}; there are {', '.join(CATALOGUE)}.")
+    return CATALOGUE[name]
+
+
 def rate_names() -> tuple[str, ...]:
     """The rates at a cut that can be compared between groups.
 

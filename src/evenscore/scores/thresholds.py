@@ -6,65 +6,42 @@ A person is selected if their score is *above* the threshold (s > t), as in the 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenscore.scores import GroupedScores, check_scores
-from evenscore.scores.arrays import Bools, Floats, ratio
+from evenscore.scores import CLASSES, GroupedScores, check_scores
+from evenscore.scores.arrays import Bools, Floats
 from evenscore.scores.distribution import RATE_TOLERANCE, to_floats
-
-RateName = Literal["fpr", "tpr", "fnr", "selection_rate", "error_rate", "precision"]
-RATES: tuple[RateName, ...] = ("fpr", "tpr", "fnr", "selection_rate", "error_rate", "precision")
+from evenscore.scores.rates import CATALOGUE, rate_named
 
 
 @dataclass(frozen=True, eq=False)
 class GroupRates:
-    """What a cut does to each group; rates have shape (thresholds, groups), NaN if undefined."""
+    """What a cut does to each group.
+
+    `selected`, (thresholds, 2, groups), are the weights of its negatives and positives above the
+    threshold, `totals`, (2, groups), those of all of them. Every rate of the catalogue
+    (`evenscore.rate_names()`) is an attribute: an array (thresholds, groups), NaN where nobody is
+    behind it.
+    """
 
     thresholds: Floats
     groups: tuple[Hashable, ...]
-    selected: Floats  # weight above the threshold, shape (thresholds, 2, K)
-    rejected: Floats  # weight at or below it
+    selected: Floats
+    totals: Floats
 
-    @property
-    def selection_rate(self) -> Floats:
-        """P(s > t) in the group."""
-        above, below = self.selected.sum(axis=1), self.rejected.sum(axis=1)
-        return ratio(above, above + below)
+    def rate(self, name: str) -> Floats:
+        """A rate by its name in the catalogue."""
+        return rate_named(name).values(self.selected, self.totals)
 
-    @property
-    def fpr(self) -> Floats:
-        """False positive rate: share of the group's negatives that is selected."""
-        return ratio(self.selected[:, 0], self.selected[:, 0] + self.rejected[:, 0])
+    def __getattr__(self, name: str) -> Floats:
+        if name not in CATALOGUE:
+            raise AttributeError(f"There is no rate {name!r}; there are {', '.join(CATALOGUE)}.")
+        return self.rate(name)
 
-    @property
-    def tpr(self) -> Floats:
-        """True positive rate: share of the group's positives that is selected."""
-        return ratio(self.selected[:, 1], self.selected[:, 1] + self.rejected[:, 1])
-
-    @property
-    def fnr(self) -> Floats:
-        """False negative rate: share of the group's positives that is rejected."""
-        return ratio(self.rejected[:, 1], self.selected[:, 1] + self.rejected[:, 1])
-
-    @property
-    def error_rate(self) -> Floats:
-        """Share of the group that is misclassified (the paper's M)."""
-        wrong = self.selected[:, 0] + self.rejected[:, 1]
-        return ratio(wrong, wrong + self.rejected[:, 0] + self.selected[:, 1])
-
-    @property
-    def precision(self) -> Floats:
-        """Share of positives among those selected; NaN if nobody is."""
-        return ratio(self.selected[:, 1], self.selected.sum(axis=1))
-
-    def rate(self, name: RateName) -> Floats:
-        """A rate by name, one of `RATES`."""
-        if name not in RATES:
-            raise ValueError(f"There is no rate {name!r}; there are {', '.join(RATES)}.")
-        return np.asarray(getattr(self, name))
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *CATALOGUE})
 
 
 def rates_at(scores: GroupedScores, thresholds: ArrayLike) -> GroupRates:
@@ -83,7 +60,7 @@ def rates_at(scores: GroupedScores, thresholds: ArrayLike) -> GroupRates:
     for cell, sample in zip(np.ndindex(totals.shape), scores.cell_distributions, strict=True):
         rejected[:, *cell] = sample.weight_below(cut, inclusive=True) if len(sample) else 0.0
         totals[cell] = sample.total
-    return GroupRates(cut, scores.groups, totals - rejected, rejected)
+    return GroupRates(cut, scores.groups, totals - rejected, totals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +72,7 @@ class FairThresholds:
     other without any threshold of equality in between (a sample's rates move in steps).
     """
 
-    rate: RateName
+    rate: str
     groups: tuple[Hashable, ...]
     tolerance: float
     low: Floats
@@ -114,16 +91,16 @@ class FairThresholds:
 
 def fair_thresholds(
     scores: GroupedScores,
-    rate: RateName,
+    rate: str,
     groups: Sequence[Hashable] | None = None,
     *,
     tolerance: float = 0.0,
 ) -> FairThresholds:
     """All thresholds at which the score, cut there, is fair as a classifier (Proposition 2).
 
-    `groups` are the groups compared, all by default. Fair means that their rates differ by at most
-    `tolerance`. Cuts that select everybody or nobody are left out. Between two groups, the
-    places where the gap jumps over zero are listed too.
+    `rate` is one of the catalogue; `groups` are the groups compared, all by default. Fair means
+    that their rates differ by at most `tolerance`. Cuts that select everybody or nobody are left
+    out. Between two groups, the places where the gap jumps over zero are listed too.
 
     >>> s = GroupedScores.from_arrays([0, 0, 0, 0, 1, 1], [1, 4, 2, 3, 5, 6],
     ...                               sensitive_features=list("aabbab"))
@@ -134,8 +111,7 @@ def fair_thresholds(
     check_scores(scores)
     if not isinstance(tolerance, Real) or not tolerance >= 0.0:
         raise ValueError(f"tolerance must be at least 0, not {tolerance!r}.")
-    if rate not in RATES:
-        raise ValueError(f"There is no rate {rate!r}; there are {', '.join(RATES)}.")
+    entry = rate_named(rate)
     if isinstance(groups, str):
         raise ValueError(f"groups must be a list of group labels, not {groups!r}.")
     compared = scores.groups if groups is None else tuple(groups)
@@ -146,9 +122,10 @@ def fair_thresholds(
     # On [levels[i], levels[i + 1]) the classifier is the same; at the last level nobody is left.
     by_group = rates_at(scores, levels[:-1]).rate(rate)[:, positions]
     weights = scores.cell_weights[:, positions]
-    needed = {"fpr": weights[0], "tpr": weights[1], "fnr": weights[1]}.get(
-        rate, weights.sum(axis=0)
-    )
+    if entry.on is not None:
+        needed = weights[CLASSES.index(entry.on)]
+    else:
+        needed = weights.min(axis=0) if entry.standardised else weights.sum(axis=0)
     if (needed == 0).any():
         name = compared[int(np.argmin(needed))]
         raise ValueError(f"The {rate} of group {name!r} is undefined: it has an empty cell.")

@@ -10,8 +10,9 @@ import pytest
 from conftest import draw
 from report_cases import HOSTILE, SCRIPT, case
 
-from evenscore import GroupedScores, rates_at
+from evenscore import GroupedScores
 from evenscore.scores.labels import label_text
+from evenscore.scores.thresholds import rates_at
 from evenscore.showing import report
 from evenscore.showing.numbers import share
 from evenscore.showing.report.explorer import explorer
@@ -104,7 +105,7 @@ def check(driver, n_groups, index):
     rates = exact_rates(n_groups, cuts.thresholds[index])
     for k, row in enumerate(rows(driver)):
         for name, cell in zip(("selection_rate", "fpr", "fnr", "precision"), row, strict=True):
-            value = getattr(rates, name)[0, k]
+            value = rates.rate(name.removesuffix("_rate"))[0, k]
             if np.isnan(value):
                 assert cell == ["–", "no", "interval"]
             else:

@@ -8,13 +8,13 @@ import numpy as np
 from evenscore.auditing.blocks.base import COARSE_LEVELS, AuditInput, Block, register
 from evenscore.auditing.parts import FairCuts
 from evenscore.inference.cuts import CutTable
-from evenscore.scores.thresholds import RateName, fair_thresholds
+from evenscore.scores.thresholds import fair_thresholds
 
-_NAMES: dict[RateName, str] = {
+_NAMES = {
     "fpr": "false positive rates",
     "fnr": "false negative rates",
-    "selection_rate": "selection rates",
-    "error_rate": "error rates",
+    "selection": "selection rates",
+    "error": "error rates",
 }
 _KEPT_CUTS = 20  # ranges of fair cuts, the longest
 _LONG = 0.002  # of everyone; a range that selects less is counted, not listed
@@ -63,7 +63,7 @@ class AtThresholds(Block):
 def _fair_cuts(
     audit: AuditInput,
     groups: tuple[str, ...],
-    rate: RateName,
+    rate: str,
     tolerance: float,
     exact: bool,
 ) -> FairCuts:

@@ -1,0 +1,228 @@
+"""Census income (KDD): the published counts where the files are here, made-up files elsewhere."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenscore.datasets import Dataset, load_census
+from evenscore.datasets.census_source import FILES
+
+SOURCE = tomllib.loads((resources.files("evenscore.datasets") / "sources.toml").read_text("utf-8"))[
+    "census"
+]
+COLUMNS: list[str] = SOURCE["columns"]
+NUMBERS = [
+    "age",
+    "wage per hour",
+    "capital gains",
+    "capital losses",
+    "dividends from stocks",
+    "num persons worked for employer",
+    "weeks worked in year",
+]
+
+# SHA-256 of the distributed files, decompressed.
+SHA256 = {
+    "census-income.data": "3676a81db7d3528f3f8b9f3c699d0f0aa28db45e6e994fa0b8ed38327539ee86",
+    "census-income.test": "98402b1ab879573d0a7f38a699a40258080e25e33d3401e7bf9c96d3fa0fab8c",
+}
+
+
+def real_folder() -> Path | None:
+    """The folder of the real files: EVENSCORE_DATA, or shared/data beside the repository."""
+    sibling = Path(__file__).resolve().parents[3] / "shared" / "data"
+    for folder in (os.environ.get("EVENSCORE_DATA"), sibling):
+        if folder and list((Path(folder) / "census-kdd").glob(f"{FILES[0]}*")):
+            return Path(folder)
+    return None
+
+
+REAL = real_folder()
+needs_files = pytest.mark.skipif(
+    REAL is None, reason="the census-income files are not bundled; set EVENSCORE_DATA"
+)
+
+
+# The real files
+
+
+@pytest.fixture(scope="module")
+def real() -> Dataset:
+    return load_census(REAL)
+
+
+@needs_files
+@pytest.mark.parametrize("name", FILES)
+def test_the_files_are_the_distributed_ones(name: str) -> None:
+    folder = Path(str(REAL)) / "census-kdd"
+    plain = folder / name
+    content = (
+        plain.read_bytes()
+        if plain.is_file()
+        else gzip.decompress((folder / f"{name}.gz").read_bytes())
+    )
+    assert hashlib.sha256(content).hexdigest() == SHA256[name]
+
+
+@needs_files
+@pytest.mark.slow
+def test_the_published_sizes_and_counts(real: Dataset) -> None:
+    assert real.X.shape == (299285, 510)
+    assert real.X.dtype == np.float64
+    np.testing.assert_array_equal(real.train, np.arange(199523))
+    np.testing.assert_array_equal(real.test, np.arange(199523, 299285))
+    assert int(real.y[real.train].sum()) == 12382
+    assert int(real.y[real.test].sum()) == 6186
+    assert real.group_order == ("female", "male")
+    np.testing.assert_array_equal(real.groups == "male", real.raw["sex"] == "Male")
+
+
+@needs_files
+@pytest.mark.slow
+def test_features_of_the_real_files(real: Dataset) -> None:
+    assert [name for name in real.feature_names if "=" not in name] == NUMBERS
+    variables = [name.split("=")[0] for name in real.feature_names]
+    left_out = {"instance weight", "income"}
+    assert list(dict.fromkeys(variables)) == [name for name in COLUMNS if name not in left_out]
+    numbers = [real.feature_names.index(name) for name in NUMBERS]
+    np.testing.assert_array_equal(
+        real.X[:, numbers], np.column_stack([real.raw[name] for name in NUMBERS])
+    )
+    # Every category is somebody's, and everybody has one of every variable.
+    indicators = np.delete(real.X, numbers, axis=1)
+    assert indicators.any(axis=0).all()
+    np.testing.assert_array_equal(indicators.sum(axis=1), len(set(variables)) - len(NUMBERS))
+    for name in ("race=Black", "migration prev res in sunbelt=?", "year=94"):
+        variable, category = name.split("=")
+        column = real.X[:, real.feature_names.index(name)]
+        np.testing.assert_array_equal(column == 1.0, real.raw[variable] == category)
+    # A row stands for about 1 700 people of the survey.
+    assert 1500 < real.raw["instance weight"].mean() < 2000
+
+
+@needs_files
+@pytest.mark.slow
+def test_another_split_keeps_the_cells_in_proportion(real: Dataset) -> None:
+    train, test = real.split(1)
+    assert (len(train), len(test)) == (199523, 99762)
+    for label in (0, 1):
+        for group in real.group_order:
+            cell = (real.y == label) & (real.groups == group)
+            assert abs(cell[test].sum() - len(test) * cell.sum() / len(real.y)) < 1
+
+
+# Made-up files
+
+
+def fields(k: int) -> dict[str, str]:
+    """A row in the form of the distributed ones."""
+    row = dict.fromkeys(COLUMNS, "Not in universe") | dict.fromkeys(NUMBERS, str(k))
+    row |= {name: str(k % 3) for name in SOURCE["codes"]}
+    row |= {"race": ("White", "Black")[k % 2], "sex": ("Female", "Male")[k // 2 % 2]}
+    row |= {"instance weight": "1700.09", "migration code-change in msa": "?"}
+    row |= {"citizenship": "Foreign born- Not a citizen of U S "}
+    return row | {"income": ("- 50000.", "50000+.")[k // 4 % 2]}
+
+
+def written(folder: Path, *, zipped: bool = False, **changes: str) -> Path:
+    """Both files, 12 and 8 rows; changes are made in the last row."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, n in zip(FILES, (12, 8), strict=True):
+        rows = [fields(k) for k in range(n)]
+        rows[-1] |= changes
+        content = "".join(", ".join(row.values()) + "\n" for row in rows).encode()
+        if zipped:
+            (folder / f"{name}.gz").write_bytes(gzip.compress(content))
+        else:
+            (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+@pytest.mark.parametrize("sub", [".", "census-kdd"])
+def test_a_folder_is_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sub: str, zipped: bool
+) -> None:
+    written(tmp_path / sub, zipped=zipped)
+    data = load_census(tmp_path)
+    assert (len(data.train), len(data.test)) == (12, 8)
+    np.testing.assert_array_equal(data.y[:8], [0, 0, 0, 0, 1, 1, 1, 1])
+    np.testing.assert_array_equal(data.y[data.test], [0, 0, 0, 0, 1, 1, 1, 1])
+    np.testing.assert_array_equal(data.groups[:4], ["female", "female", "male", "male"])
+    monkeypatch.setenv("EVENSCORE_DATA", str(tmp_path))
+    np.testing.assert_array_equal(load_census().X, data.X)
+
+
+def test_the_path_comes_before_the_environment_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVENSCORE_DATA", str(tmp_path / "nowhere"))
+    assert load_census(written(tmp_path / "here")).X.shape[0] == 20
+
+
+def test_weights_are_not_features_and_codes_are_categories(tmp_path: Path) -> None:
+    data = load_census(written(tmp_path))
+    assert not any("weight" in name or "income" in name for name in data.feature_names)
+    assert data.raw["instance weight"].dtype == np.float64
+    assert [name for name in data.feature_names if "=" not in name] == NUMBERS
+    assert "detailed industry recode=2" in data.feature_names
+    assert "migration code-change in msa=?" in data.feature_names
+    assert {"sex=Male", "race=Black"} <= set(data.feature_names)
+    np.testing.assert_array_equal(
+        data.X[:, data.feature_names.index("year=1")] == 1.0, data.raw["year"] == "1"
+    )
+    assert "licence" in data.description
+
+
+def one_sentence(error: BaseException) -> str:
+    message = str(error)
+    assert message.endswith(".")
+    assert "\n" not in message
+    return message
+
+
+def test_without_a_folder_the_error_says_what_to_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EVENSCORE_DATA", raising=False)
+    with pytest.raises(FileNotFoundError, match="set EVENSCORE_DATA") as caught:
+        load_census()
+    assert all(name in one_sentence(caught.value) for name in FILES)
+
+
+def test_one_file_of_the_two_is_not_enough(tmp_path: Path) -> None:
+    (written(tmp_path) / FILES[1]).unlink()
+    with pytest.raises(FileNotFoundError, match="holds both") as caught:
+        load_census(tmp_path)
+    assert str(tmp_path) in one_sentence(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "is empty"),
+        (b"1, 2, 3\n", "has 3 columns, but the census-income files have 42"),
+        (b"\xff\xfe\n", "not UTF-8"),
+        (b"\x1f\x8b\x08 and no more", "not a whole gzip file"),
+        (gzip.compress(b"1, 2, 3\n" * 500)[:-12], "not a whole gzip file"),
+    ],
+)
+def test_a_file_of_another_kind_is_named(tmp_path: Path, content: bytes, reason: str) -> None:
+    place = written(tmp_path) / FILES[1]
+    place.write_bytes(content)
+    with pytest.raises(ValueError, match=reason) as caught:
+        load_census(tmp_path)
+    assert str(place) in one_sentence(caught.value)
+
+
+@pytest.mark.parametrize(("column", "value"), [("income", "much"), ("sex", "?")])
+def test_other_labels_and_groups_are_refused(tmp_path: Path, column: str, value: str) -> None:
+    with pytest.raises(ValueError, match=f"Column '{column}'") as caught:
+        load_census(written(tmp_path, **{column: value}))
+    one_sentence(caught.value)

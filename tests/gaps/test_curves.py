@@ -1,0 +1,359 @@
+"""The groups' own ROC curves made equal, and the curves of other AUC notions."""
+
+import pickle
+
+import numpy as np
+import pytest
+import reference
+from conftest import draw
+from hypothesis import given
+from hypothesis import strategies as st
+
+import evenscore as es
+from evenscore import CurveConstraint, Cuts, GroupedScores, RateConstraint
+from evenscore.gaps import EstimateSettings
+from evenscore.gaps.smooth import smooth_cells
+from evenscore.gaps.words import Words
+
+RATES = (0.07, 0.125, 0.5, 0.9)
+
+
+def make(y, score, group, weight=None, **more):
+    return GroupedScores.from_arrays(
+        y, score, sensitive_features=group, sample_weight=weight, **more
+    )
+
+
+def own_curve(rows, group, rate):
+    """The curve of a group at a rate, person by person, ties split."""
+    cells = [[(s, w) for y, s, g, w in rows if g == group and y == label] for label in (0, 1)]
+    (h, w), (g, v) = (zip(*cell, strict=True) for cell in cells)
+    return reference.split_roc(h, g, rate, w, v)
+
+
+def rows_of(y, score, group, weight=None):
+    weight = np.ones(len(y)) if weight is None else weight
+    return list(zip(y.tolist(), score.tolist(), group.tolist(), weight.tolist(), strict=True))
+
+
+# ---------------------------------------------------------------------- values
+
+
+@pytest.mark.parametrize("n_groups", [2, 4])
+@pytest.mark.parametrize("levels", [None, 10, 1])
+@pytest.mark.parametrize("weights", [None, "integer", "real"])
+def test_gaps_at_rates_are_those_of_a_naive_loop(n_groups, levels, weights):
+    people = draw(3, n=90, n_groups=n_groups, levels=levels, weights=weights)
+    scores, rows = make(*people), rows_of(*people)
+    constraint = CurveConstraint(at=RATES)
+    gaps = iter(zip(constraint.values(scores), constraint.keys(scores.groups), strict=True))
+    for i, j in scores.pairs():
+        for rate in RATES:
+            value, key = next(gaps)
+            naive = own_curve(rows, i, rate) - own_curve(rows, j, rate)
+            assert value == pytest.approx(naive, abs=1e-9)
+            assert (key.first, key.second, key.rate) == (str(i), str(j), rate)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    levels=st.sampled_from([None, 10, 4]),
+    weights=st.sampled_from([None, "real"]),
+)
+def test_the_largest_over_a_range_is_reached_and_never_exceeded(seed, levels, weights):
+    scores = make(*draw(seed, n=40, levels=levels, weights=weights))
+    low, high = 0.1, 0.6
+    [value] = CurveConstraint(between=(low, high)).values(scores)
+    # Polygons are lines between the rates of their vertices: all of these, from both sides.
+    edges = [
+        np.divide(np.cumsum(cell.weights[::-1]), cell.total)
+        for cell in scores.of_class("negatives")
+    ]
+    edges = np.concatenate([*edges, [low, high]])
+    near = np.concatenate([edges, edges - 1e-9, edges + 1e-9])
+    near = near[(near >= low) & (near <= high)]
+    gaps = CurveConstraint(at=tuple(np.unique(near))).values(scores)
+    assert np.abs(gaps).max() == pytest.approx(abs(value), abs=1e-6)
+
+
+@given(seed=st.integers(0, 10**6), levels=st.sampled_from([None, 8]))
+def test_what_may_not_matter_does_not(seed, levels):
+    y, score, group, weight = draw(seed, n=60, levels=levels, weights="integer")
+    order = np.random.default_rng(seed).permutation(len(y))
+    for constraint in (CurveConstraint(at=(0.1, 0.4)), CurveConstraint(between=(0.1, 0.4))):
+        value = constraint.values(make(y, score, group, weight))
+        flipped = constraint.values(make(y, score, group, weight, group_order=[1, 0]))
+        assert flipped == pytest.approx(-value, abs=1e-12)
+        moved = [
+            make(y[order], score[order], group[order], weight[order]),
+            make(y, np.exp(score) - 3.0, group, weight),
+            make(*(np.repeat(part, weight.astype(int)) for part in (y, score, group))),
+            make(y, score, group, 0.3 * weight),
+            make(y, np.where(group == 0, score, 5.0 * score - 2.0), group, weight),
+        ]
+        for scores in moved:
+            assert constraint.values(scores) == pytest.approx(value, abs=1e-9)
+
+
+@pytest.mark.parametrize("levels", [None, 4])
+def test_groups_that_are_copies_have_no_gap_whatever_their_weights(levels):
+    """Rates of the two curves that only rounding tells apart are one rate."""
+    rng = np.random.default_rng(1)
+    score = rng.normal(size=300)
+    if levels:
+        score = np.round(score * levels) / levels
+    y, weight = rng.integers(0, 2, 300), rng.gamma(2.0, size=300)
+    scores = make(
+        np.tile(y, 2),
+        np.concatenate([score, score + 3.0]),
+        np.repeat(list("ab"), 300),
+        np.concatenate([weight, weight / 3.0]),
+    )
+    for constraint in (CurveConstraint(at=RATES), CurveConstraint(between=(0.01, 0.99))):
+        assert constraint.values(scores) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_constant_score_has_no_gap():
+    y, group = np.tile([0, 0, 1], 40), np.repeat([0, 1], 60)
+    scores = make(y, np.ones(120), group)
+    for constraint in (CurveConstraint(at=RATES), CurveConstraint(between=(0.1, 0.9))):
+        assert constraint.values(scores) == pytest.approx(0.0, abs=1e-12)
+        assert all(gap.low <= 0.0 <= gap.high for gap in constraint.estimates(scores))
+
+
+def test_known_by_hand():
+    """At one half of the negatives, a selects both positives and b one of two."""
+    score = [1, 2, 3, 4, 5, 1, 3, 4, 2, 5]
+    y = [0, 0, 0, 0, 1, 0, 0, 0, 1, 1]
+    group = list("aaaaabbbbb")
+    [gap] = CurveConstraint(at=0.5).estimates(make(y, score, group))
+    assert gap.first_value == 1.0
+    assert gap.second_value == pytest.approx(0.5)
+    assert (gap.value, gap.threshold, gap.second_threshold) == (0.5, 2.0, 3.0)
+    assert gap.selected_share == gap.rate == 0.5
+    text = "above 2 in a and above 3 in b"
+    assert gap.words.startswith("among positives, 100.0% of a but 50.0% of b are selected where")
+    assert gap.words.endswith(text)
+    words = Words(positives="people who repaid", negatives="defaulters", selected="granted a loan")
+    told = CurveConstraint(at=0.5).say(gap, words)
+    assert "among people who repaid" in told
+    assert "granted a loan where 50% of each group's own defaulters are" in told
+
+
+def test_an_empty_cell_gives_nan_with_the_reason():
+    y, score, group, _ = draw(1, n_groups=3)
+    keep = ~((y == 1) & (group == 2))
+    scores = make(y[keep], score[keep], group[keep])
+    for constraint in (CurveConstraint(at=(0.2, 0.3)), CurveConstraint(between=(0.2, 0.3))):
+        estimates = constraint.estimates(scores)
+        values = constraint.values(scores)
+        assert len(estimates) == len(values)
+        for gap, value in zip(estimates, values, strict=True):
+            assert np.isnan(value) == np.isnan(gap.value) == ("2" in (gap.first, gap.second))
+            if np.isnan(value):
+                [reason] = gap.warnings
+                assert "there are no positives of 2" in reason
+                assert np.isnan(gap.low)
+                assert np.isnan(gap.p_value)
+
+
+# ---------------------------------------------------------------------- intervals
+
+
+@given(seed=st.integers(0, 10**6), levels=st.sampled_from([None, 6]))
+def test_estimates_are_the_values_and_agree_with_themselves(seed, levels):
+    scores = make(*draw(seed, n=200, levels=levels, weights="real"))
+    for constraint in (CurveConstraint(at=(0.1, 0.4)), CurveConstraint(between=(0.1, 0.4))):
+        estimates = constraint.estimates(scores)
+        ends = constraint.intervals(scores, EstimateSettings())
+        wide, narrow = (ends(np.full(len(estimates), z)) for z in (2.5, 1.0))
+        assert (wide[0] <= narrow[0]).all()
+        assert (wide[1] >= narrow[1]).all()
+        for gap, value in zip(estimates, constraint.values(scores), strict=True):
+            assert gap.value == pytest.approx(value, abs=1e-9)
+            assert gap.first_value - gap.second_value == pytest.approx(value, abs=1e-9)
+            assert -1.0 <= gap.low <= gap.value <= gap.high <= 1.0
+            assert (gap.p_value <= 0.05) == gap.differs_from_zero or abs(gap.p_value - 0.05) < 1e-3
+
+
+def test_both_groups_may_be_asked_for_in_any_order():
+    scores = make(*draw(2, n=300, n_groups=3))
+    constraint = CurveConstraint(between=(0.1, 0.4))
+    every = constraint.estimates(scores)
+    [one] = constraint.estimates(scores, EstimateSettings(pairs=((2, 0),)))
+    assert one.value == pytest.approx(-every[1].value)
+    assert (one.first, one.second) == ("2", "0")
+    assert one.threshold == pytest.approx(every[1].second_threshold)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+def test_coverage(shift):
+    """Binormal curves, whose difference is known; 250 samples."""
+    from scipy.stats import norm
+
+    rng = np.random.default_rng(4)
+    rates, between = (0.05, 0.2), (0.05, 0.35)
+
+    def truth(rate):
+        curve = [norm.sf(norm.isf(rate) - d) for d in (1.5, 1.5 - shift)]
+        return curve[0] - curve[1]
+
+    largest = truth(np.linspace(*between, 2001)).max()
+    y = np.repeat([0, 1, 0, 1], [900, 300, 700, 200])
+    group = np.repeat([0, 1], [1200, 900])
+    held = np.zeros(3)
+    for _ in range(250):
+        scores = make(y, rng.normal(size=2100) + y * (1.5 - shift * group), group)
+        for k, (constraint, true) in enumerate(
+            [(CurveConstraint(at=rate), truth(rate)) for rate in rates]
+            + [(CurveConstraint(between=between), largest)]
+        ):
+            [low], [high] = constraint.intervals(scores, EstimateSettings())(np.array([1.96]))
+            held[k] += low <= true <= high
+    assert (held / 250 >= 0.93 - 2.0 * np.sqrt(0.93 * 0.07 / 250)).all()
+
+
+# ---------------------------------------------------------------------- learning and repair
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_slopes_are_finite_differences(n_groups):
+    y, score, group, weight = draw(
+        8, n=60, n_groups=n_groups, levels=None, weights="real", shift=0.8
+    )
+    cell = y * n_groups + group
+    totals = np.bincount(cell, weights=weight, minlength=2 * n_groups)
+    share = weight / totals[cell]
+    constraint = CurveConstraint(at=(0.15, 0.4))
+    multipliers = np.random.default_rng(0).normal(size=len(constraint.keys(range(n_groups))))
+
+    def surrogate(s):
+        cells = smooth_cells(s, cell, share, totals.reshape(2, n_groups), 0.3)
+        return cells, constraint.surrogate(cells)
+
+    cells, found = surrogate(score)
+    slopes = share * cells.grid.read_at(found.slopes(multipliers), cell, cells.placed)
+    step = 1e-4
+    for k in range(0, len(y), 7):
+        moved = np.zeros(len(y))
+        moved[k] = step
+        ahead, back = (surrogate(score + sign * moved)[1].gaps for sign in (1, -1))
+        expected = multipliers @ (ahead - back) / (2.0 * step)
+        assert slopes[k] == pytest.approx(expected, abs=2e-5)
+
+
+def test_the_surrogate_tends_to_the_gap():
+    y, score, group, _ = draw(8, n=4000, levels=None, shift=0.8)
+    cell, totals = y * 2 + group, np.bincount(y * 2 + group, minlength=4)
+    cells = smooth_cells(score, cell, 1.0 / totals[cell], totals.reshape(2, 2).astype(float), 0.02)
+    constraint = CurveConstraint(at=(0.1, 0.3))
+    smooth, strict = constraint.surrogate(cells).gaps, constraint.values(make(y, score, group))
+    assert smooth == pytest.approx(strict, abs=0.01)
+
+
+def test_trained_guards_and_noise():
+    constraint = CurveConstraint(between=(0.1, 0.4), tolerance=0.02)
+    trained = constraint.trained()
+    assert (trained.at[0], trained.at[-1], len(trained.at)) == (0.1, 0.4, 8)
+    assert trained.tolerance == 0.02
+    assert trained.trained() is trained
+    assert all(rate < 0.1 or rate > 0.4 for rate in constraint.guards().at)
+    assert constraint.learnable
+    with pytest.raises(TypeError, match="trained at rates of its own"):
+        constraint.surrogate(None)
+    sizes = np.array([400.0, 100.0, 200.0, 50.0])
+    expected = np.sqrt(0.16 * (1 / 400 + 1 / 100) + 0.25 * (1 / 200 + 1 / 50))
+    assert CurveConstraint(at=(0.2, 0.5)).noise(sizes)[0] == pytest.approx(expected)
+    assert CurveConstraint(at=(0.2, 0.5)).noise(sizes).shape == (2,)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_it_is_learned_and_refused_by_repair():
+    """One feature tells the classes apart in one group only: without it the curves are alike."""
+    rng = np.random.default_rng(5)
+    n = 3000
+    y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    X = np.column_stack([y, 2.0 * y * (group == 0)]) + rng.normal(size=(n, 2))
+    constraint = CurveConstraint(at=(0.1, 0.2, 0.3, 0.4), tolerance=0.04)
+
+    def largest(family, score):
+        return np.abs(family.values(make(y, score, group))).max()
+
+    free = es.LinearScorer(random_state=0).fit(X, y)
+    fair = es.LinearScorer(constraint, random_state=0).fit(X, y, sensitive_features=group)
+    assert largest(constraint, free.decision_function(X)) > 0.35
+    assert largest(constraint, fair.decision_function(X)) <= 0.041
+    assert fair.converged_
+    # Over a range it is trained at some rates of it, and may be a little larger between them.
+    over = CurveConstraint(between=(0.1, 0.4), tolerance=0.06)
+    fair = es.LinearScorer(over, random_state=0).fit(X, y, sensitive_features=group)
+    assert largest(over, fair.decision_function(X)) <= 0.08
+    with pytest.raises(ValueError, match="does not change a group's own ROC curve"):
+        es.repair(y, X[:, 0], sensitive_features=group, constraints=constraint)
+
+
+# ---------------------------------------------------------------------- names and data
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "of"),
+    [
+        ("bnsp", "fnr", "negatives"),
+        ("bpsn", "fpr", "positives"),
+        ("zero_aeg", "fnr", "positives"),
+        ("zero_aeg_negatives", "fpr", "negatives"),
+    ],
+)
+def test_curves_at_common_cuts_are_rates(name, rate, of):
+    family = CurveConstraint.named(name, between=(0.05, 0.35), tolerance=0.03)
+    assert family == RateConstraint(rate, cuts=Cuts(between=(0.05, 0.35), of=of), tolerance=0.03)
+    # Where the two curves of the notion are equal the rates are: here by definition, at a cut.
+    scores = make(*draw(6, n=400, levels=None))
+    one, two = es.AucConstraint.named(name).curves(scores, 0, 1)
+    cut = float(scores.pooled(of).threshold(0.25))
+    [value] = CurveConstraint.named(name, at=0.25).values(scores)
+    own = [curve.reference if name == "bpsn" else curve.target for curve in (one, two)]
+    above = [float(cell.survival(cut)) for cell in own]
+    sign = -1.0 if rate == "fnr" else 1.0
+    assert value == pytest.approx(sign * (above[0] - above[1]), abs=1e-12)
+
+
+def test_the_intra_group_curves_have_a_family_of_their_own():
+    assert CurveConstraint.named("intra_group", at=0.1) == CurveConstraint(at=(0.1,))
+    scores = make(*draw(6, n=400))
+    one, two = es.AucConstraint.named("intra_group").curves(scores, 0, 1)
+    [value] = CurveConstraint(between=(1e-6, 1 - 1e-6)).values(scores)
+    assert abs(value) >= abs(one.area - two.area)
+    supremum = one.difference(two).supremum[0]
+    assert abs(value) == pytest.approx(abs(supremum), abs=1e-4)
+    with pytest.raises(ValueError, match=r"intra_group, bnsp, .*, not 'inter_group'"):
+        CurveConstraint.named("inter_group", at=0.1)
+
+
+def test_constraints_are_values():
+    constraint = CurveConstraint(at=[0.1, 0.2], tolerance=0.1)
+    assert constraint == pickle.loads(pickle.dumps(constraint))
+    assert hash(constraint) == hash(CurveConstraint(at=(0.1, 0.2), tolerance=0.1))
+    assert "10%" in constraint.name
+    meaning = CurveConstraint(between=(0.1, 0.2)).meaning(
+        CurveConstraint(between=(0.1, 0.2)).keys("ab")[0], Words(negatives="defaulters")
+    )
+    assert "10% to 20% of each group's own defaulters are selected" in meaning
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "either between, for instance"),
+        ({"between": (0.1, 0.2), "at": (0.1,)}, "either between, for instance"),
+        ({"at": (0.0, 0.5)}, "strictly between 0 and 1"),
+        ({"at": (0.5, 0.5)}, "must differ"),
+        ({"between": (0.0, 0.5)}, "strictly between 0 and 1"),
+        ({"at": "x"}, "at"),
+        ({"at": 0.1, "tolerance": 2.0}, "tolerance"),
+    ],
+)
+def test_bad_constraints(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        CurveConstraint(**arguments)
