@@ -331,3 +331,59 @@ def test_tradeoff_marks_a_choice_or_says_why_not(tmp_path):
     assert "No point of the path meets" in html.read_text(encoding="utf-8")
     assert "Audit the chosen score" not in html.read_text(encoding="utf-8")  # nothing is chosen
     assert "Audit the chosen score" not in " ".join(result.stdout.split())
+
+
+# ---------------------------------------------------------------------- cuts in use
+
+
+def test_fit_at_cuts_says_the_price(table, tmp_path):
+    output = tmp_path / "m.skops"
+    told = " ".join(
+        run(
+            "fit", table, *ASKED, "--cuts", "everyone=0.2:0.6", "--equal", "fnr",
+            "--tolerance", "0.1", "--model", "linear", "-o", output,
+        ).stdout.split()
+    )  # fmt: skip
+    assert "Without constraints, a score learned from the same rows has an AUC of" in told
+    assert "fnr_gap at cuts that select 20% to 60%" in told
+    assert output.exists()
+
+
+def test_fit_takes_a_strength(table, tmp_path):
+    output = tmp_path / "m.skops"
+    run("fit", table, *ASKED, "--equal", "fpr", "--strength", "0.5", "--model", "linear",
+        "-o", output)  # fmt: skip
+    assert load_model(output).scorer.strength == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--cuts", "everyone=0.4:0.1"), "between"),
+        (("--cuts", "everybody=0.1:0.4"), "Cuts are written as everyone=0.1:0.4"),
+        (("--cuts", "everyone=a:b"), "Cuts are written as everyone=0.1:0.4"),
+        (("--cuts", "everyone=0.1:0.2:0.3"), "Cuts are written as everyone=0.1:0.4"),
+        (("--cuts", "everyone=1.5"), "at must be shares strictly between 0 and 1"),
+        (("--cuts", "thresholds=600", "--equal", "fnr"), "thresholds cannot be learned"),
+        (("--equal", "tnr"), "There is no rate 'tnr'"),
+        (("--equal", "fnr,fnr"), "repeats one"),
+    ],
+)
+def test_cuts_that_cannot_be_had(table, tmp_path, options, sentence):
+    output = tmp_path / "m.skops"
+    assert sentence in refused("fit", table, *ASKED, *options, "--model", "linear", "-o", output)
+    assert not output.exists()
+
+
+def test_tradeoff_shows_the_price_of_each_rate(table, tmp_path):
+    page, kept = tmp_path / "t.html", tmp_path / "t.json"
+    told = run(
+        "tradeoff", table, *ASKED, "--cuts", "everyone=0.2:0.6", "--equal", "fpr,fnr",
+        "--tolerances", "0.1", "--model", "linear", "--folds", "2", "--html", page,
+        "--json", kept,
+    ).stdout  # fmt: skip
+    assert "What each claim costs" in told
+    assert "fpr and fnr" in told
+    stored = json.loads(kept.read_text())
+    assert [len(claim["kinds"]) for claim in stored["prices"]["claims"]] == [0, 1, 1, 2]
+    assert "What each claim costs" in page.read_text()

@@ -86,10 +86,10 @@ def test_a_coarse_score_without_a_cut_in_the_range_says_so():
     [
         ({}, "none of them"),
         ({"between": (0.1, 0.4), "at": 0.2}, "between and at"),
-        ({"between": (0.4, 0.1)}, "interval"),
+        ({"between": (0.4, 0.1)}, "between must be two shares"),
         ({"between": (0.0, 0.4)}, "strictly between 0 and 1"),
         ({"between": (0.2, 1.0)}, "strictly between 0 and 1"),
-        ({"between": (0.2, float("nan"))}, "interval"),
+        ({"between": (0.2, float("nan"))}, "between must be two shares"),
         ({"at": (0.1, 1.5)}, "strictly between 0 and 1"),
         ({"at": (0.1, 0.1)}, "repeats one"),
         ({"at": "half"}, "at"),

@@ -19,7 +19,7 @@ import numpy as np
 from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats
-from evenscore.scores.distribution import check_interval, to_floats
+from evenscore.scores.distribution import to_floats
 from evenscore.scores.selection import POOLS, Ladder, Pool, Side
 
 TRAINED = 8  # cuts of a range that a scorer is trained at, both ends among them
@@ -87,12 +87,13 @@ class Cuts:
             raise ValueError(f"inclusive must be True or False, not {self.inclusive!r}.")
         object.__setattr__(self, "inclusive", bool(self.inclusive))
         if self.between is not None:
-            low, high = check_interval(self.between)
-            if not 0.0 < low < high < 1.0:
+            ends = to_floats(self.between, "between")
+            if ends.shape != (2,) or not 0.0 < ends[0] < ends[1] < 1.0:
                 raise ValueError(
-                    f"between must be two shares strictly between 0 and 1, not {self.between!r}."
+                    "between must be two shares strictly between 0 and 1, the smaller first, not "
+                    f"{self.between!r}."
                 )
-            object.__setattr__(self, "between", (float(low), float(high)))
+            object.__setattr__(self, "between", tuple(ends.tolist()))
         else:
             object.__setattr__(self, given[0], _numbers(getattr(self, given[0]), given[0]))
 
@@ -119,7 +120,7 @@ class Cuts:
                 return cls(between=(low, high), **more)
             return cls(at=tuple(float(part) for part in where.split(",")), **more)
         except ValueError as error:
-            if str(error).startswith(("between", "at ", "thresholds", "An interval")):
+            if str(error).startswith(("between", "at ", "thresholds")):
                 raise
             raise ValueError(
                 "Cuts are written as everyone=0.1:0.4 (a range of shares), negatives=0.05,0.1 "
