@@ -15,7 +15,7 @@ samples is 0.7 %.
 What was seen (200 to 1,000 samples a setting; the least of 28 entries is low by chance): at single
 cuts intervals hold in 92.0 to 98 %, over a range in 93.0 to 99.7 %. Drawn again with another seed,
 "15 levels" and "no ties, small" (fnr, 4,000 samples), "clusters" (800) and "equal groups" (1,000)
-hold in 94.5 % and more at single cuts, and equal groups in 93.9 to 94.7 % over the range, the lowest
+hold in 94.5 % and more at single cuts, equal groups in 93.9 to 94.7 % over the range, the lowest
 of all ranges; "atom" (92.7 % of 300 at the least) was not. At a single named cut, where the test is
 exact, 3.1 to 6.2 % of intersection-union certificates are false over 1,000 samples, 4.6 to 5.4 % in
 the three settings drawn 8,000 times; over a range 0 to 0.9 %. Of those by a band 2.4 % are at most,
