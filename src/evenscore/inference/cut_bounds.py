@@ -117,9 +117,12 @@ class Chances:
             at = self._errors.at(rate, bridges.selected)
             for pair in pairs:
                 known = at.gap(pair)[2]
-                size = bridges.of(rate, pair).studentised()
+                found = bridges.of(rate, pair)
+                size = found.studentised()
                 size[~known] = 0.0
-                largest = bridges.largest_between(size) if continuous else size.max(axis=0)
+                largest = size.max(axis=0)
+                if continuous:
+                    largest = bridges.largest_between(size, found.stream)
                 np.maximum(self.maxima, largest, out=self.maxima)
 
     def beyond(self, tolerance: float, q: float) -> bool:
