@@ -1,6 +1,7 @@
 """What an audit found, in plain words, the most important first: sentences from its numbers."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -40,7 +41,7 @@ def findings_of(result: AuditResult, higher: Higher) -> tuple[Finding, ...]:
     if result.sample.distinct_scores == 1:
         nobody = "All scores are equal: the score ranks nobody, and no gap of it means anything."
         return Finding("unclear", nobody), *ranking
-    at_the_cuts = tuple(_at_the_cuts(result, higher))
+    at_the_cuts = tuple(replace(one, about="cuts") for one in _at_the_cuts(result, higher))
     if not result.outcomes_known:
         return *at_the_cuts, _NO_OUTCOMES, *_selection(result), *_main_groups(result)
     findings = (
