@@ -165,7 +165,10 @@ def chosen_cuts(audit: AuditInput) -> tuple[Floats, tuple[str, ...]]:
         by_step: dict[int, str] = {}
         for share in np.linspace(*cuts.between, CHOSEN).round(15).tolist() if first <= last else ():
             step = min(max(ladder.last_up_to(share), first), last)
-            by_step.setdefault(step, f"selects at most {percent(share)} of {whom}")
+            label = f"selects at most {percent(share)} of {whom}"
+            if ladder.last_up_to(share) < first:  # which would select nobody
+                label = "the strictest cut"
+            by_step.setdefault(step, label)
         if first > last:
             low, high = cuts.between
             near = ladder.last_up_to(low), ladder.first_from(high)

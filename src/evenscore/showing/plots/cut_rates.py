@@ -27,47 +27,26 @@ from evenscore.inference.estimate import Estimate, EstimateSettings, percent
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats, Ints
 from evenscore.scores.rates import CATALOGUE
-from evenscore.scores.selection import ROUNDING
 from evenscore.scores.sources import to_numbers
+from evenscore.showing.plots.at_cuts import (
+    GroupRate,
+    LargestGap,
+    axis_texts,
+    cut_names,
+    largest_gap,
+    missing_cuts_note,
+    shown_groups_note,
+    single_cuts,
+)
 from evenscore.showing.plots.display import ScoreDisplay, frame
 from evenscore.showing.plots.style import SeriesStyle, Theme
 from evenscore.showing.plots.text import as_label, group_names, literal
 
 MOST = 6  # groups: more lines are a muddle
 _EACH = 12  # cuts, up to which every one has a mark
-_LETTERS = 40  # of a line beside an axis
+_LETTERS = 36  # of a line beside an axis
 _ALPHA = 0.18  # of the bands
 _APART = 0.14  # of groups at a single cut, in widths of a place
-
-
-@dataclass(frozen=True, eq=False)
-class GroupRate:
-    """The rate of a group at each cut, with its intervals; NaN where it has none."""
-
-    name: str
-    value: Floats
-    low: Floats
-    high: Floats
-
-
-@dataclass(frozen=True)
-class LargestGap:
-    """Where two groups differ most: the share selected there, the two groups and their rates."""
-
-    share: float
-    first: str
-    second: str
-    first_value: float
-    second_value: float
-
-    @property
-    def label(self) -> str:
-        """For the legend."""
-        points = 100.0 * abs(self.first_value - self.second_value)
-        return (
-            f"largest gap, {points:.1f} points: {self.first} {self.first_value:.1%}, "
-            f"{self.second} {self.second_value:.1%}"
-        )
 
 
 @dataclass(eq=False)
@@ -196,7 +175,7 @@ class CutRatesDisplay(ScoreDisplay):
             words,
             single,
             tolerance=tolerance,
-            note=_note(len(shown), scores.n_groups, "the first"),
+            note=shown_groups_note(len(shown), scores.n_groups, "the first"),
             reason=cuts.why_none(ladder, missing[0]) if len(missing) == len(places) else "",
         )
 
@@ -265,10 +244,10 @@ class CutRatesDisplay(ScoreDisplay):
             some,
             [gap for gap in gaps if {gap.first, gap.second} <= {*some, reference}],
             result.settings.words,
-            {} if result.cuts.is_range else _single(result),
+            {} if result.cuts.is_range else single_cuts(result),
             tolerance=result.settings.tolerance,
             reference=reference,
-            note=_note(len(some), len(result.groups), which),
+            note=shown_groups_note(len(some), len(result.groups), which),
             reason=result.block(CutsInUse).reason,
         )
 
@@ -294,24 +273,26 @@ class CutRatesDisplay(ScoreDisplay):
         places: tuple[str, ...] = ()
         if not cuts.is_range:
             kept = np.array(list(single.values()), dtype=np.intp)
-            places = tuple(_places(cuts)[number] for number in single)
+            places = tuple(cut_names(cuts)[number] for number in single)
         [shares] = [curve.shares for curve in curves.rates if curve.rate == rate]
         positions = [curves.groups.index(name) for name in some]
         groups = tuple(
-            GroupRate(names[name], *(part[kept, k] for part in _parts(shares)))
+            GroupRate(
+                names[name], *(part[kept, k] for part in (shares.value, shares.low, shares.high))
+            )
             for name, k in zip(some, positions, strict=True)
         )
         return cls(
             rate,
             curves.selected_share[kept],
             groups,
-            _largest(gaps, names),
+            largest_gap(gaps, names),
             tolerance,
             names.get(reference or ""),
             places,
             curves.confidence_level,
-            _axes(rate, cuts, words),
-            "; ".join(filter(None, (note, _without(cuts, single)))),
+            axis_texts(rate, cuts, words),
+            "; ".join(filter(None, (note, missing_cuts_note(cuts, single)))),
             reason,
         )
 
@@ -319,7 +300,9 @@ class CutRatesDisplay(ScoreDisplay):
 
     def _draw(self, ax: Axes, theme: Theme) -> None:
         """Draw the ribbon, the groups and the largest gap."""
-        x, y = ("\n".join(wrap(literal(text), _LETTERS)) for text in self.axes)
+        x, y = (
+            "\n".join(wrap(literal(text), _LETTERS, break_long_words=False)) for text in self.axes
+        )
         frame(ax, x, y)
         ax.set_title(CATALOGUE[self.rate].title.capitalize(), fontsize=10)
         self.lines_, self.bands_, self.points_ = [], [], []
@@ -385,7 +368,7 @@ class CutRatesDisplay(ScoreDisplay):
         return ax.errorbar(
             np.arange(len(self.share)) + apart * (number - (len(self.groups) - 1) / 2.0),
             group.value,
-            yerr=np.stack([group.value - group.low, group.high - group.value]),
+            yerr=np.maximum([group.value - group.low, group.high - group.value], 0.0),  # rounding
             fmt=style.marker,
             color=style.color,
             markersize=5.5,
@@ -439,77 +422,6 @@ class CutRatesDisplay(ScoreDisplay):
     def _finish(self, ax: Axes, theme: Theme) -> None:
         if self.legend_ is not None and self.note:
             self.legend_.set_title(self.note, prop={"size": 8.5})
-
-
-def _parts(shares: Any) -> tuple[Floats, Floats, Floats]:
-    return shares.value, shares.low, shares.high
-
-
-def _single(result: AuditResult) -> dict[int, int]:
-    """Where the single cuts of an audit are among those of its curves, by number.
-
-    A share means the loosest cut that selects no more. A threshold that is selected itself means
-    the last of the cuts at or beyond it, another one the first that is not beyond it. Curves have
-    every single cut that there is: one that selects nobody or everybody is none.
-    """
-    cuts, curves = result.cuts, result.cut_curves
-    away = curves.thresholds if cuts.selected == "low" else -curves.thresholds  # increasing
-    kept = {}
-    for number, point in enumerate(cuts.points):
-        if cuts.at:
-            place = np.searchsorted(curves.selected_share, point + ROUNDING, side="right") - 1
-        else:
-            if not 0.0 < result.thresholds.selected_share[number] < 1.0:
-                continue
-            far = point if cuts.selected == "low" else -point
-            last = np.searchsorted(away, far, side="right") - 1
-            place = last if cuts.inclusive else np.searchsorted(away, far, side="left")
-        if 0 <= place < len(away):
-            kept[number] = int(place)
-    return kept
-
-
-def _without(cuts: Cuts, single: dict[int, int]) -> str:
-    """Which of the single cuts are none, in words."""
-    names = [name for number, name in enumerate(_places(cuts)) if number not in single]
-    if not names or cuts.is_range:
-        return ""
-    are = "selects" if len(names) == 1 else "select"
-    return f"{' and '.join(names)} {are} nobody or everybody"
-
-
-def _places(cuts: Cuts) -> list[str]:
-    """What single cuts are called."""
-    return [percents(point) if cuts.at else f"{point:.10g}" for point in cuts.points]
-
-
-def _largest(gaps: list[Estimate], names: dict[str, str]) -> LargestGap | None:
-    """The largest of the gaps that have a value."""
-    known = [gap for gap in gaps if not np.isnan(gap.value)]
-    if not known:
-        return None
-    gap = max(known, key=lambda gap: abs(gap.value))
-    first, second = (names.get(name, literal(name)) for name in (gap.first, gap.second))
-    return LargestGap(gap.selected_share, first, second, gap.first_value, gap.second_value)
-
-
-def _axes(rate: str, cuts: Cuts, words: Words) -> tuple[str, str]:
-    """What is on the axes, in the user's words."""
-    whom = "everyone" if cuts.of == "everyone" else f"all {words.of(cuts.of)}"
-    x = f"share of {whom} {words.selected}"
-    if cuts.thresholds:
-        x = f"cut: {words.selected} if {'above' if cuts.selected == 'high' else 'below'}"
-        x += " or equal" if cuts.inclusive else ""
-    y = {
-        "selection": f"{words.people} {words.selected}",
-        "fpr": f"{words.negatives} who are {words.selected}",
-        "fnr": f"{words.positives} who are not {words.selected}",
-    }
-    return x, f"share of {y[rate]}" if rate in y else CATALOGUE[rate].title
-
-
-def _note(shown: int, there: int, which: str) -> str:
-    return "" if shown == there else f"{shown} of {there} groups, {which}"
 
 
 def _padded(share: Floats) -> tuple[float, float]:

@@ -105,7 +105,7 @@ def _at_cuts(result: AuditResult, display: CutRatesDisplay) -> tuple[str, str]:
         if max(abs(gap.value) for gap in gaps) > abs(largest.value):
             caption += " Smaller groups differ by more: the table of gaps has them."
     if display.note:
-        caption += f" Shown are {display.note}."
+        caption += f" {display.note[:1].upper()}{display.note[1:]}."
     return f"{title.capitalize()} of {names}, {where}. {caption}", caption
 
 

@@ -160,13 +160,14 @@ def _changes_at_cuts(
         headlines = [gap for gap in gaps if after.is_headline(gap.one)] or gaps
         gap = max(headlines, key=lambda gap: abs(gap.other.value))
         one, other = (100.0 * abs(side.value) for side in (gap.one, gap.other))
-        where = texts.get(gap.one.at, gap.one.at)
-        largest = "largest difference" if after.cuts.is_range else "difference"
+        what = "The largest difference"
+        if not after.cuts.is_range:
+            where = texts.get(gap.one.at, gap.one.at)
+            what = f"{where[:1].upper()}{where[1:]} the difference"
         sentences.append(
-            f"{where[:1].upper()}{where[1:]} the {largest} in {_rate(gap)} between "
-            f"{gap.one.first} and {gap.one.second} is {one:.1f} points with “{names[1]}”, against "
-            f"{other:.1f} points with “{names[0]}”. {said[gap.change]}, with {level} confidence "
-            "over all that is compared."
+            f"{what} in {_rate(gap)} between {gap.one.first} and {gap.one.second} is {one:.1f} "
+            f"points with “{names[1]}”, against {other:.1f} points with “{names[0]}”. "
+            f"{said[gap.change]}, with {level} confidence over all that is compared."
         )
     return sentences
 
