@@ -1,6 +1,7 @@
 """What an audit found, in plain words, the most important first: sentences from its numbers."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -38,7 +39,7 @@ def findings_of(result: AuditResult, higher: Higher) -> tuple[Finding, ...]:
     if result.sample.distinct_scores == 1:
         nobody = "All scores are equal: the score ranks nobody, and no gap of it means anything."
         return Finding("unclear", nobody), *ranking
-    first = tuple(at_the_cuts(result, higher))
+    first = tuple(replace(one, about="cuts") for one in at_the_cuts(result, higher))
     if not result.outcomes_known:
         return *first, _NO_OUTCOMES, *_selection(result), *_main_groups(result)
     findings = (

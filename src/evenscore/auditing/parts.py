@@ -172,11 +172,13 @@ class Finding:
 
     `kind` is "gap" (beyond the tolerance, with the audit's confidence that no gap is said to be so
     that is not), "unclear" (what cannot be told for lack of data),
-    "even" (shown to be within the tolerance) or "context".
+    "even" (shown to be within the tolerance) or "context". `about` is "cuts" if it says what
+    happens at the cuts in use.
     """
 
     kind: Literal["gap", "unclear", "even", "context"]
     text: str
+    about: Literal["cuts", ""] = ""
 
     def __str__(self) -> str:
         return self.text

@@ -69,7 +69,7 @@ class CutsInUse(Block):
         curves = cut_curves(
             RateErrors(ladder),
             [CATALOGUE[name] for name in names],
-            _grid(cuts, ladder, n_steps),
+            curve_steps(cuts, ladder, n_steps),
             groups.compared,
             inclusive=cuts.inclusive,
             confidence_level=audit.settings.confidence_level,
@@ -165,7 +165,10 @@ def chosen_cuts(audit: AuditInput) -> tuple[Floats, tuple[str, ...]]:
         by_step: dict[int, str] = {}
         for share in np.linspace(*cuts.between, CHOSEN).round(15).tolist() if first <= last else ():
             step = min(max(ladder.last_up_to(share), first), last)
-            by_step.setdefault(step, f"selects at most {percent(share)} of {whom}")
+            label = f"selects at most {percent(share)} of {whom}"
+            if ladder.last_up_to(share) < first:  # which would select nobody
+                label = "the strictest cut"
+            by_step.setdefault(step, label)
         if first > last:
             low, high = cuts.between
             near = ladder.last_up_to(low), ladder.first_from(high)
@@ -177,7 +180,7 @@ def chosen_cuts(audit: AuditInput) -> tuple[Floats, tuple[str, ...]]:
     return np.clip(np.array(thresholds), lowest, highest), tuple(labels)
 
 
-def _grid(cuts: Cuts, ladder: Ladder, n_steps: int) -> Ints:
+def curve_steps(cuts: Cuts, ladder: Ladder, n_steps: int = GRID) -> Ints:
     """Steps of the curves: evenly spaced in the share selected, over the range or around points."""
     places = [place for place in cuts.steps(ladder) if place[0] <= place[1]]
     if not places or ladder.n_steps < 2:

@@ -1,6 +1,8 @@
 """Displays in scikit-learn's manner: data in, `plot(ax)`, artists kept; light and dark."""
 
+from evenscore.showing.plots.at_cuts import GroupRate, LargestGap
 from evenscore.showing.plots.auc_matrix import AucMatrixDisplay
+from evenscore.showing.plots.cut_rates import CutRatesDisplay
 from evenscore.showing.plots.group_roc import GroupRocCurve, GroupRocDisplay
 from evenscore.showing.plots.history import HistoryDisplay
 from evenscore.showing.plots.inter_group_roc import InterGroupCurve, InterGroupRocDisplay
@@ -13,12 +15,15 @@ from evenscore.showing.plots.tradeoff import TradeoffDisplay
 
 __all__ = [
     "AucMatrixDisplay",
+    "CutRatesDisplay",
     "GapSeries",
+    "GroupRate",
     "GroupRocCurve",
     "GroupRocDisplay",
     "HistoryDisplay",
     "InterGroupCurve",
     "InterGroupRocDisplay",
+    "LargestGap",
     "PaperRocDisplay",
     "RocGapDisplay",
     "ScoreDistributionDisplay",

@@ -14,6 +14,7 @@ import numpy as np
 
 from evenscore.auditing import AuditResult
 from evenscore.inference.cuts import CutTable, ImpactRatio, Shares
+from evenscore.scores.selection import Side
 from evenscore.scores.thinning import Outline
 from evenscore.showing import numbers
 from evenscore.showing.plots.style import LIGHT
@@ -89,7 +90,7 @@ def explorer(result: AuditResult) -> Explorer:
     """The explorer of an audit."""
     asked = result.thresholds
     cuts, frame = merged_cuts(asked, result.explorer), Frame()
-    everyone, *curves = result.roc_curves
+    everyone, *curves = (_as_cut(curve, cuts.side) for curve in result.roc_curves)
     shown = shown_groups(result)
     lines = tuple(
         RocLine(k, result.groups[k], frame.points(curves[k]), number, _dash(number), marker)
@@ -98,6 +99,14 @@ def explorer(result: AuditResult) -> Explorer:
     places = tuple(dict.fromkeys(np.searchsorted(cuts.thresholds, asked.thresholds).tolist()))
     note, data = shown_note(result, shown), json_block(_data(cuts, frame))
     return Explorer(cuts, places, frame, frame.points(everyone), lines, note, data)
+
+
+def _as_cut(curve: Outline, side: Side) -> Outline:
+    """A ROC curve where low scores are selected: of those whom the audit's curve leaves out."""
+    if side == "high":
+        return curve
+    x, y = 1.0 - curve.x[::-1], 1.0 - curve.y[::-1]
+    return replace(curve, thresholds=curve.thresholds[::-1], x=x, y=y)
 
 
 def merged_cuts(asked: CutTable, others: CutTable) -> CutTable:

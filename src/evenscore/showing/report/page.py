@@ -16,6 +16,7 @@ from evenscore.showing import numbers
 from evenscore.showing.report.colours import Palette, shade
 from evenscore.showing.report.explorer import RATES, explorer
 from evenscore.showing.report.pictures import (
+    cut_pictures,
     distribution_picture,
     matrix_picture,
     pair_pictures,
@@ -39,16 +40,16 @@ def page(
 ) -> str:
     """The report as HTML; with a comparison to the audit before, it opens with what changed."""
     palette = Palette()
-    # Colours are numbered in the order of their use: the pictures of pairs come first.
+    # Colours are numbered in the order of their use: the pictures of the cuts come first.
     known = result.outcomes_known
+    in_use = [] if comparison is not None else cut_pictures((result,), palette)
     pairs = pair_pictures(result, palette) if known else []
     changed = None
     if before is not None and comparison is not None:
         changed = comparison_table(before, result, comparison, palette)
     compared = [result.groups.index(name) for name in result.compared_groups]
     tables = {name: table for name, block in result.blocks.items() if (table := block.table())}
-    if known:
-        tables.pop(CutsInUse.name, None)  # which has a section of its own
+    tables.pop(CutsInUse.name, None)  # which has a section of its own
     calibrated = tabled_groups(result)
     cells = 2 * len(compared)
     shown = {
@@ -61,7 +62,12 @@ def page(
         "distributions": distribution_picture(result, palette) if known else None,
         "roc": roc_picture(result, palette) if known else None,
         "explorer": explorer(result) if known else None,
-        "gap_tables": gap_tables(result),
+        "in_use": result.block(CutsInUse),
+        "cut_pictures": in_use if changed is None else changed["cut_pictures"],
+        "cut_findings": [finding for finding in result.findings if finding.about == "cuts"],
+        "findings": [finding for finding in result.findings if finding.about != "cuts"],
+        "cut_tables": gap_tables(result, at_cuts=True),
+        "gap_tables": gap_tables(result, at_cuts=False),
         "small_groups": tables.pop(SmallGroups.name, None),
         "block_tables": list(tables.values()),
         "compared": compared,

@@ -1,22 +1,26 @@
 """The pictures of a report: displays of the audit, drawn once for both themes."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from evenscore.auditing import AuditResult
+from evenscore.scores.rates import CATALOGUE
 from evenscore.showing.plots import (
     AucMatrixDisplay,
+    CutRatesDisplay,
     GroupRocDisplay,
     InterGroupRocDisplay,
     RocGapDisplay,
     ScoreDistributionDisplay,
     figure,
 )
+from evenscore.showing.plots.text import literal, shorten
 from evenscore.showing.report.colours import Palette
 from evenscore.showing.report.inline_svg import inline_svg
 from evenscore.showing.report.selection import shown_groups, shown_note, worst_gap_pairs
@@ -54,6 +58,55 @@ def _picture(
     for part in (drawing, ax):
         part.set_facecolor("none")  # the page's own ground is behind it
     return Picture(inline_svg(drawing, name=name, title=title, palette=palette), caption)
+
+
+def cut_pictures(
+    results: Sequence[AuditResult], palette: Palette, names: Sequence[str] = ("",)
+) -> list[Picture]:
+    """Rates of the groups at the cuts in use, those compared first, of one score or of several.
+
+    The pictures of a rate have the same scale, whatever the score.
+    """
+    pictures: list[Picture] = []
+    if not all(len(result.cut_curves.selected_share) for result in results):
+        return pictures
+    compared = {gap.name.removesuffix("_gap") for gap in results[0].cut_gaps}
+    rates = [curve.rate for curve in results[0].cut_curves.rates]
+    for rate in sorted(rates, key=lambda rate: rate not in compared):
+        displays = [CutRatesDisplay.from_audit(result, rate=rate) for result in results]
+        top = max(display.top for display in displays)
+        for result, display, name in zip(results, displays, names, strict=True):
+            size = 4.9, 4.1 + ENTRY * len(display.groups)
+            draw = partial(_draw_at_cuts, display, name, top)
+            key, told = f"{rate}{len(pictures)}", _at_cuts(result, display)
+            pictures.append(_picture(palette, key, size, draw, *told))
+    return pictures
+
+
+def _draw_at_cuts(display: CutRatesDisplay, name: str, top: float, ax: Any) -> None:
+    display.plot(ax)
+    ax.set_ylim(0.0, top)
+    if name:
+        ax.set_title(f"{literal(shorten(name))}: {ax.get_title().lower()}", fontsize=10)
+
+
+def _at_cuts(result: AuditResult, display: CutRatesDisplay) -> tuple[str, str]:
+    """Title and caption of a picture of rates at the cuts in use."""
+    title = CATALOGUE[display.rate].title
+    gaps = [gap for gap in result.cut_gaps if gap.name == f"{display.rate}_gap"]
+    gaps = [gap for gap in gaps if not math.isnan(gap.value)]
+    where = result.cuts.text(result.settings.words)
+    names = ", ".join(group.name for group in display.groups)
+    caption = f"{title.capitalize()} by group."
+    if gaps:
+        some = [gap for gap in gaps if result.is_headline(gap)] or gaps
+        largest = max(some, key=lambda gap: abs(gap.value))
+        caption = f"{largest.words[:1].upper()}{largest.words[1:]}."
+        if max(abs(gap.value) for gap in gaps) > abs(largest.value):
+            caption += " Smaller groups differ by more: the table of gaps has them."
+    if display.note:
+        caption += f" {display.note[:1].upper()}{display.note[1:]}."
+    return f"{title.capitalize()} of {names}, {where}. {caption}", caption
 
 
 def pair_pictures(result: AuditResult, palette: Palette) -> list[PairPictures]:

@@ -30,8 +30,10 @@ def _few(result: AuditResult) -> bool:
 def shown_groups(result: AuditResult, most: int = MOST_GROUPS) -> list[int]:
     """Positions of the groups that a picture shows: the main ones, or all if they are few."""
     names = result.compared_groups if _few(result) else result.main_groups
-    if len(names) > most:  # those in the pairs with the largest gaps, as far as there are any
-        pairs = worst_gap_pairs(result, len(result.roc_gaps))
+    if len(names) > most:  # those in the pairs with the largest gaps at the cuts in use
+        gaps = [gap for gap in result.cut_gaps if not math.isnan(gap.value)]
+        gaps.sort(key=lambda gap: -abs(gap.value))
+        pairs = [(gap.first, gap.second) for gap in gaps]
         named = dict.fromkeys(name for pair in pairs for name in pair if name in names)
         names = (*named, *(name for name in names if name not in named))[:most]
     return sorted(result.groups.index(name) for name in names)

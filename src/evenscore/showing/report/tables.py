@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenscore.auditing import AuditResult, ComparisonResult
-from evenscore.inference.estimate import Estimate
+from evenscore.auditing.blocks import CutsInUse
+from evenscore.auditing.comparison import Difference
+from evenscore.inference.estimate import Estimate, percent
+from evenscore.scores.rates import CATALOGUE
 from evenscore.showing.report.colours import Palette
-from evenscore.showing.report.pictures import before_after_pictures
+from evenscore.showing.report.pictures import before_after_pictures, cut_pictures
 from evenscore.showing.report.selection import worst_gap_pairs
 
 MOST_GAPS = 6  # of a notion; the JSON file and the data frame have all
@@ -56,10 +59,19 @@ def ruler_for(estimates: Iterable[Estimate], tolerance: float) -> Ruler:
     return Ruler(max([1.6 * tolerance, *(x for x in ends if math.isfinite(x))]), tolerance)
 
 
-def gap_tables(result: AuditResult) -> list[dict[str, Any]]:
-    """One table for each heading, with a block for each kind of gap, main groups first."""
+def gap_tables(result: AuditResult, *, at_cuts: bool) -> list[dict[str, Any]]:
+    """One table for each heading, with a block for each kind of gap, main groups first.
+
+    Those about the cuts in use, or the others.
+    """
     tables = []
-    for heading, gaps in result.headings.items():
+    in_use = {gap.key for gap in result.cut_gaps}
+    headings = result.headings
+    if not result.block(CutsInUse).asked:
+        headings = {"Rates at the cuts in use, for context": result.cut_gaps, **headings}
+    for heading, gaps in headings.items():
+        if not gaps or any(gap.key in in_use for gap in gaps) != at_cuts:
+            continue
         ruler = ruler_for(map(_over_all, gaps), result.settings.tolerance)
         kinds: dict[str, list[Estimate]] = {}
         for gap in gaps:
@@ -108,9 +120,12 @@ def comparison_table(
     for gap in gaps[: MOST_DIFFERENCES - 1]:
         rows.append({"found": gap, "before": ruler.bar(gap.other), "after": ruler.bar(gap.one)})
     most, pairs = comparison.most_changed, worst_gap_pairs(before, 1)
+    names = before.title or "before", after.title or "after"
     return {
-        "before": before.title or "before",
-        "after": after.title or "after",
+        "before": names[0],
+        "after": names[1],
+        "at_cuts": _changes_at_cuts(after, comparison, names),
+        "cut_pictures": cut_pictures((before, after), palette, names),
         "words": comparison.words[:2],
         "most_changed": "" if most is None else f"{most.words}.",
         "rows": rows,
@@ -118,3 +133,44 @@ def comparison_table(
         "ruler": ruler,
         "pictures": before_after_pictures(before, after, pairs[0], palette) if pairs else (),
     }
+
+
+def _changes_at_cuts(
+    after: AuditResult, comparison: ComparisonResult, names: tuple[str, str]
+) -> list[str]:
+    """What changed at the cuts in use, a sentence for each rate: of the pair furthest apart before.
+
+    Several cuts have a sentence each.
+    """
+    in_use = {gap.key for gap in after.cut_gaps}
+    by_kind: dict[str, list[Difference]] = {}
+    for gap in comparison.gaps:
+        known = not (math.isnan(gap.one.value) or math.isnan(gap.other.value))
+        if known and gap.difference.key in in_use:
+            by_kind.setdefault(gap.difference.kind, []).append(gap)
+    said = {
+        "smaller gap": "It is smaller",
+        "larger gap": "It is larger",
+        "not told apart": "Which is smaller cannot be told",
+    }
+    texts = dict(zip(after.cuts.texts(), after.cuts.texts(after.settings.words), strict=True))
+    level = percent(comparison.confidence_level)
+    sentences = []
+    for gaps in by_kind.values():
+        headlines = [gap for gap in gaps if after.is_headline(gap.one)] or gaps
+        gap = max(headlines, key=lambda gap: abs(gap.other.value))
+        one, other = (100.0 * abs(side.value) for side in (gap.one, gap.other))
+        what = "The largest difference"
+        if not after.cuts.is_range:
+            where = texts.get(gap.one.at, gap.one.at)
+            what = f"{where[:1].upper()}{where[1:]} the difference"
+        sentences.append(
+            f"{what} in {_rate(gap)} between {gap.one.first} and {gap.one.second} is {one:.1f} "
+            f"points with “{names[1]}”, against {other:.1f} points with “{names[0]}”. "
+            f"{said[gap.change]}, with {level} confidence over all that is compared."
+        )
+    return sentences
+
+
+def _rate(gap: Difference) -> str:
+    return CATALOGUE[gap.one.name.removesuffix("_gap")].title
