@@ -19,6 +19,7 @@ DISPLAYS = [
     plots.RocGapDisplay,
     plots.ScoreDistributionDisplay,
     plots.AucMatrixDisplay,
+    plots.CutRatesDisplay,
 ]
 FEW = {
     plots.InterGroupRocDisplay: dict(n_resamples=50, confidence_level=0.8),

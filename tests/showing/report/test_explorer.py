@@ -7,7 +7,7 @@ import pytest
 from conftest import draw
 from report_cases import case
 
-from evenscore import GroupedScores
+from evenscore import Cuts, GroupedScores, audit
 from evenscore.scores.thresholds import rates_at
 from evenscore.showing.report.explorer import RATES, explorer, json_block, merged_cuts
 
@@ -70,3 +70,18 @@ def test_markers_start_on_their_curves():
         at = np.array([found.frame.x(fpr), found.frame.y(1 - fnr)])
         # The curve is thinned: between two vertices it is near its chord.
         assert np.abs(points - at).sum(axis=1).min() < 0.03 * found.frame.side
+
+
+def test_where_low_scores_are_selected_points_lie_on_the_curves_too():
+    y, score, group, _ = draw(3, n=400, levels=None)
+    high = audit(y, score, sensitive_features=group)
+    low = audit(y, -score, sensitive_features=group, cuts=Cuts(between=(0.05, 0.5), selected="low"))
+    one, two = explorer(high), explorer(low)
+    for first, second in zip(one.lines, two.lines, strict=True):
+        curve = [tuple(map(float, pair.split(","))) for pair in second.points.split()]
+        assert curve[0] == (two.frame.x(0.0), two.frame.y(0.0))
+        assert curve[-1] == (two.frame.x(1.0), two.frame.y(1.0))
+        corners = {(round(x), round(y)) for x, y in curve}
+        others = [tuple(map(float, pair.split(","))) for pair in first.points.split()]
+        near = [min(abs(x - u) + abs(y - v) for u, v in corners) for x, y in others]
+        assert max(near) < 12.0  # of 320: both are thinned

@@ -11,7 +11,7 @@ import pytest
 from conftest import every_family
 from report_cases import HOSTILE, SCRIPT, case, read
 
-from evenscore import audit
+from evenscore import Cuts, Words, audit
 from evenscore.auditing import AuditResult
 from evenscore.scores.labels import label_text
 from evenscore.showing import report
@@ -49,13 +49,17 @@ def test_headings_are_in_order_and_landmarks_are_there(shown):
         assert link.attributes["href"].removeprefix("#") in ids
 
 
-def test_it_opens_with_findings_then_pictures_then_tables(shown):
+def test_it_opens_with_the_cuts_in_use_then_findings_then_pictures(shown):
     result, _, page = shown
     order = [section.attributes["id"] for section in page.all("section")]
-    assert order[:3] == ["findings", "pictures", "explorer"]
-    text = page.one("section", id="findings").text
-    positions = [text.index(" ".join(finding.text.split())) for finding in result.findings]
-    assert positions == sorted(positions)
+    assert order[:4] == ["cuts", "findings", "pictures", "explorer"]
+    about_cuts = [finding for finding in result.findings if finding.about == "cuts"]
+    assert result.findings[: len(about_cuts)] == tuple(about_cuts)
+    assert about_cuts or len(result.groups) == 1
+    for part, findings in (("cuts", about_cuts), ("findings", result.findings[len(about_cuts) :])):
+        text = page.one("section", id=part).text
+        positions = [text.index(" ".join(finding.text.split())) for finding in findings]
+        assert positions == sorted(positions)
     for warning in result.warnings:
         assert " ".join(warning.split()) in text
 
@@ -204,10 +208,15 @@ def test_the_matrix_shows_the_weights_of_the_pairs(shown):
 def test_cuts_are_the_result_s_numbers(shown):
     result, _, page = shown
     cuts = result.thresholds
-    tables = list(page.all("table", data_cut=True))
-    assert len(tables) == len(cuts.thresholds)
-    for t, table in enumerate(tables):
-        for k, row in enumerate(table.one("tbody").all("tr")):
+    bodies = list(page.one("section", id="cuts").all("tbody", data_cut=True))
+    assert len(bodies) == len(cuts.thresholds)
+    for t, body in enumerate(bodies):
+        head, *rows = body.all("tr")
+        assert cuts.where(t).capitalize() in head.text
+        assert len(rows) == len(result.compared_groups)
+        for group, row in zip(result.compared_groups, rows, strict=True):
+            k = result.groups.index(group)
+            assert row.one("bdi").text == " ".join(group.split())
             for name, cell in zip(
                 ("selection_rate", "fpr", "fnr", "precision"), row.all("td"), strict=True
             ):
@@ -232,11 +241,11 @@ def test_the_explorer_opens_at_the_first_cut_asked_for(shown):
 
 
 def test_every_notion_is_explained(shown):
-    _, _, page = shown
+    result, _, page = shown
     text = page.one("section", id="words").text
+    assert ("ROC gap at a rate" in text) == (len(result.roc_gaps) > 0)
     for word in (
         "AUC",
-        "ROC gap",
         "Interval",
         "Tolerance",
         "Certificate",
@@ -269,7 +278,7 @@ def test_groups_without_a_class_are_shown_with_the_reason():
     groups = ["a"] * 80 + ["nobody positive"] * 40
     result = audit(y, range(120), sensitive_features=groups)
     page = read(report.render(result))
-    assert "There are no positives of nobody positive" in page.one("section", id="findings").text
+    assert "There are no positives of nobody positive" in page.one("main").text
     [gap] = page.all("tr", data_gap="bnsp, a and nobody positive")
     assert [cell.text for cell in gap.all("td")][:2] == ["–no interval", "undefined"]
     assert "nan" not in page.one("main").text.split()
@@ -306,7 +315,8 @@ def test_what_has_no_interval_says_so_and_ratios_name_their_level():
     ratio = result.thresholds.impact_ratio
     for value, low, high, note in zip(ratio.value, ratio.low, ratio.high, ratio.notes, strict=True):
         assert f"95% interval {low:.2f} to {high:.2f}" in note
-        assert f"Impact ratio {value:.2f}: {' '.join(note.split())}." in cuts
+        assert f"{value:.2f} times as often" in note
+        assert " ".join(note.split())[1:] in cuts
 
 
 def test_odd_names_and_constant_scores():
@@ -332,3 +342,125 @@ def test_write_and_to_html(tmp_path):
 def test_what_is_no_result_is_refused():
     with pytest.raises(TypeError, match="result must be an AuditResult, not dict"):
         report.render({})
+
+
+def certificate_of(page):
+    return next(iter(page.one("section", id="cuts").all("p", **{"class": "certificate"})), None)
+
+
+def test_the_cuts_in_use_have_pictures_a_certificate_and_gaps(shown):
+    result, _, page = shown
+    section = page.one("section", id="cuts")
+    pictures = list(section.all("svg", role="img"))
+    assert len(pictures) == len(result.cut_curves.rates) == 2
+    titles = [svg.one("title").text for svg in pictures]
+    assert titles[0].startswith("False positive rate of ")
+    assert titles[1].startswith("False negative rate of ")
+    words = result.cuts.text()
+    assert all(words in title for title in titles)
+    if result.certificate is None:
+        assert len(result.compared_groups) == 1
+        assert certificate_of(page) is None
+    else:
+        assert result.certificate.words in certificate_of(page).text
+    rows = {row.attributes["data-gap"] for row in section.all("tr", data_gap=True)}
+    assert rows <= {gap.title for gap in result.cut_gaps}
+    if len(result.groups) == 2:
+        assert rows == {gap.title for gap in result.cut_gaps}
+    for others in page.all("section", id="gaps"):
+        for gap in others.all("tr", data_gap=True):
+            assert gap.attributes["data-gap"] not in rows
+
+
+def test_the_legend_says_the_largest_gap_of_the_audit():
+    y, group = np.tile([0, 0, 1, 1], 150), np.tile(["a", "b"], 300)
+    score = np.random.default_rng(0).normal(size=600) + y - (group == "b")
+    result = audit(y, score, sensitive_features=group)
+    text = page_text(result, "cuts")
+    for gap in result.cut_gaps:
+        told = f"largest gap, {100 * abs(gap.value):.1f} points: a {gap.first_value:.1%}, b"
+        assert told in text
+        assert gap.words[1:] in text
+
+
+def page_text(result, section):
+    return read(report.render(result)).one("section", id=section).text
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_no_word_of_roc_gaps_unless_they_were_asked_for(known):
+    y, group = np.tile([0, 0, 1, 1], 50), np.tile(["a", "b"], 100)
+    score = np.random.default_rng(0).normal(size=200) + y
+    result = audit(y if known else None, score, sensitive_features=group)
+    html = report.render(result)
+    page = read(html)
+    assert "ROC gap" not in page.one("body").text
+    assert ("Permutation" in page.one("body").text) == known
+    sections = [section.attributes["id"] for section in page.all("section")]
+    assert ("pictures" in sections) == ("explorer" in sections) == known
+    for section in page.all("section"):  # no heading without anything below it
+        nodes = [child for child in section.children if not isinstance(child, str)]
+        for one, two in pairwise(nodes):
+            assert not (re.fullmatch("h[2-6]", one.tag) and one.tag == two.tag)
+        assert not re.fullmatch("h[1-6]", nodes[-1].tag)
+    if not known:
+        assert "false positive" not in page.one("main").text.lower()
+        assert [
+            th.text for th in page.one("table", **{"class": "cuts narrow"}).one("thead").all("th")
+        ] == ["Group", "Selected"]
+
+
+def test_other_gaps_asked_for_leave_the_cuts_as_context():
+    y, group = np.tile([0, 0, 1, 1], 50), np.tile(["a", "b"], 100)
+    score = np.random.default_rng(0).normal(size=200) + y
+    result = audit(y, score, sensitive_features=group, constraints="bnsp")
+    section = read(report.render(result)).one("section", id="cuts")
+    assert "Rates at the cuts in use, for context" in section.text
+    assert len(list(section.all("tr", data_gap=True))) == 2
+
+
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        Cuts(at=(0.1, 0.3)),
+        Cuts(thresholds=(0.5, 99.0), inclusive=True),
+        Cuts(between=(0.1, 0.4), selected="low"),
+        Cuts(between=(0.001, 0.002)),
+    ],
+    ids=str,
+)
+def test_other_kinds_of_cuts(cuts):
+    y, group = np.tile([0, 0, 1, 1], 50), np.tile(["a", "b"], 100)
+    score = np.random.default_rng(0).normal(size=200) + y
+    result = audit(y, score, sensitive_features=group, cuts=cuts)
+    page = read(report.render(result))
+    text = page.one("section", id="cuts").text
+    told = cuts.text()
+    assert f"{told[0].upper()}{told[1:]}; the groups should differ by at most 5 points." in text
+    if cuts.between == (0.001, 0.002):
+        assert not list(page.one("section", id="cuts").all("svg", role="img"))
+        assert "no cut of this score selects 0.1% to 0.2% of everyone" in text
+    words = page.one("section", id="words").text
+    beyond = {"high": "above", "low": "below"}[cuts.selected]
+    told = f"a score {'at or ' if cuts.inclusive else ''}{beyond} it is selected"
+    assert told in words
+
+
+def test_the_user_s_words():
+    y, group = np.tile([0, 0, 1, 1], 150), np.tile(["a", "b"], 300)
+    score = np.random.default_rng(0).normal(size=600) + y - (group == "b")
+    words = Words(
+        people="applicants",
+        positives="people who <repaid>",
+        negatives="people who defaulted",
+        selected="granted a loan",
+        selected_is="good",
+    )
+    result = audit(y, score, sensitive_features=group, words=words)
+    section = read(report.render(result)).one("section", id="cuts")
+    assert "people who <repaid>" in section.text
+    assert "are not granted a loan" in section.text
+    assert "this favours a" in section.text
+    assert [th.text for th in section.one("table", **{"class": "cuts"}).one("thead").all("th")][
+        1
+    ] == "Granted a loan"

@@ -29,7 +29,9 @@ class AsDrawn(Palette):
 
 def all_pictures(result, palette):
     """The markup of every picture of a report."""
-    drawn = [pictures.distribution_picture(result, palette), pictures.roc_picture(result, palette)]
+    drawn = pictures.cut_pictures((result,), palette)
+    drawn += pictures.cut_pictures((result, result), palette, ("before", "after"))
+    drawn += [pictures.distribution_picture(result, palette), pictures.roc_picture(result, palette)]
     for pair in pictures.pair_pictures(result, palette):
         drawn += [pair.gaps, pair.curves]
     for pair in worst_gap_pairs(result, 1):

@@ -25,7 +25,7 @@ def test_numbers_and_words(audits):
     comparison = after.compare(before)
     html = report.render_comparison(before, after, comparison, title="Better?")
     page = read(html)
-    opening = page.one("div", **{"class": "finding first changed"})
+    opening = page.one("section", id="findings").one("div", **{"class": "finding changed"})
     for told in comparison.words[:2]:
         assert told in opening.text
     assert comparison.most_changed is None  # no gap is told apart, and none is named
@@ -46,7 +46,37 @@ def test_numbers_and_words(audits):
     assert len(html.encode()) < 1_000_000
 
 
-def test_the_gap_that_changed_most_opens_the_page():
+def test_it_opens_with_the_cuts_in_use_of_both_scores(audits):
+    before, after = audits
+    comparison = after.compare(before)
+    page = read(report.render_comparison(before, after, comparison))
+    section = next(page.all("section"))
+    assert section.attributes["id"] == "cuts"
+    opening = section.one("div", **{"class": "finding first changed"}).text
+    gap = next(gap for gap in comparison.gaps if gap.one.name == "fpr_gap")
+    sizes = [100 * abs(side.value) for side in (gap.one, gap.other)]
+    assert (
+        f"The largest difference in false positive rate between <b> and a is {sizes[0]:.1f} points "
+        f"with “new”, against {sizes[1]:.1f} points with “<old>”. Which is smaller cannot be told"
+    ) in opening
+    pictures = list(section.all("svg", role="img"))
+    assert len(pictures) == 4
+    told = [[text.text for text in svg.all("text")] for svg in pictures]
+    for texts, name in zip(told, ("<old>", "new", "<old>", "new"), strict=True):
+        assert any(text.startswith(f"{name}: false ") for text in texts)
+    for one, two in (told[:2], told[2:]):  # on the same scale
+        assert [t for t in one if t.endswith("%")] == [t for t in two if t.endswith("%")]
+
+
+def test_without_roc_gaps_there_is_no_word_of_them():
+    y, score, group, _ = draw(5, n=400, levels=None)
+    before, after = (audit(y, s, sensitive_features=group) for s in (score, score - 0.3 * group))
+    page = read(report.render_comparison(before, after, after.compare(before)))
+    assert "ROC gap" not in page.one("body").text
+    assert not list(page.one("section", id="comparison").all("svg", role="img"))
+
+
+def test_the_gap_that_changed_most_is_named():
     y, group = np.tile([0, 0, 1, 1], 150), np.tile(["a", "b"], 300)
     score = np.random.default_rng(0).normal(size=600) + y
     before, after = (
@@ -58,7 +88,7 @@ def test_the_gap_that_changed_most_opens_the_page():
     assert comparison.most_changed is most
     assert most.change == "smaller gap"
     page = read(report.render_comparison(before, after, comparison))
-    opening = page.one("div", **{"class": "finding first changed"})
+    opening = page.one("section", id="findings").one("div", **{"class": "finding changed"})
     assert f"The gap that changed most is {most.words}." in opening.text
 
 

@@ -24,7 +24,7 @@ from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.inference.cut_curves import CutCurves, cut_curves
 from evenscore.inference.cut_gaps import RateErrors
 from evenscore.inference.estimate import Estimate, EstimateSettings, percent
-from evenscore.scores import GroupedScores
+from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Floats, Ints
 from evenscore.scores.rates import CATALOGUE
 from evenscore.scores.sources import to_numbers
@@ -147,6 +147,7 @@ class CutRatesDisplay(ScoreDisplay):
         Self
             The display, not yet drawn: of the first six groups if there are more.
         """
+        check_scores(scores)
         family = RateConstraint(rate, cuts=check_cuts(cuts))
         ladder, shown = cuts.ladder(scores), list(range(min(scores.n_groups, MOST)))
         places, steps = cuts.steps(ladder), curve_steps(cuts, ladder)
@@ -344,7 +345,7 @@ class CutRatesDisplay(ScoreDisplay):
 
     def _line(self, ax: Axes, number: int, group: GroupRate, style: SeriesStyle) -> None:
         """The rate over a range, with its band; few cuts have a mark each."""
-        few = len(self.share) <= _EACH
+        few = np.sum(~np.isnan(group.value)) <= _EACH
         [line] = ax.plot(
             self.share,
             group.value,
@@ -352,7 +353,7 @@ class CutRatesDisplay(ScoreDisplay):
             linewidth=1.8,
             markersize=4.5,
             markevery=1 if few else (0.05 + 0.06 * number, 0.3),
-            label=as_label(group.name),
+            label=as_label(self._label(group)),
             zorder=3.0,
         )
         self.lines_.append(line)
@@ -374,9 +375,18 @@ class CutRatesDisplay(ScoreDisplay):
             markersize=5.5,
             elinewidth=1.3,
             capsize=3.0,
-            label=as_label(f"{group.name}, with its {percent(self.confidence_level)} interval"),
+            label=as_label(self._label(group)),
             zorder=3.0,
         )
+
+    def _label(self, group: GroupRate) -> str:
+        """For the legend: the group, or why it has no rate."""
+        if np.isnan(group.value).all():
+            on = CATALOGUE[self.rate].on
+            return f"{group.name}: {f'no {on}' if on else 'too few people'}"
+        if not self.places:
+            return group.name
+        return f"{group.name}, with its {percent(self.confidence_level)} interval"
 
     def _tolerated(self) -> tuple[Floats, Floats]:
         """Where the ribbon begins and ends at each cut; nothing without a tolerance."""
