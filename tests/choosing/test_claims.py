@@ -85,3 +85,14 @@ def test_a_scorer_without_constraints_has_no_price():
     X, y, groups = proxy(200)
     with pytest.raises(ValueError, match="no constraints"):
         claim_prices(es.LinearScorer(), X, y, sensitive_features=groups)
+
+
+def test_several_cuts_are_one_claim():
+    X, y, groups = proxy(800)
+    fair = es.RateConstraint("fpr", "fnr", cuts=es.Cuts(at=(0.2, 0.4)), tolerance=0.05)
+    found = claim_prices(
+        es.LinearScorer(fair), X, y, sensitive_features=groups, cv=2, random_state=0
+    )
+    names = ("fpr_gap", "fnr_gap")
+    assert [claim.kinds for claim in found.claims] == [(), names[:1], names[1:], names]
+    assert {len(claim.gaps) for claim in found.claims} == {4}

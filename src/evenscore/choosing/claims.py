@@ -46,7 +46,7 @@ class Claim:
     Parameters
     ----------
     kinds : tuple of str
-        The kinds of gap that were closed; none of the scorer without constraints.
+        What was closed, for instance "fnr_gap"; nothing of the scorer without constraints.
     auc : Estimate
         Of everybody.
     gaps : tuple of Estimate
@@ -61,8 +61,8 @@ class Claim:
     converged: bool
 
     def worst(self, kind: str) -> Estimate:
-        """The gap of a kind that is of largest size; one without a value is the worst of all."""
-        own = [gap for gap in self.gaps if gap.kind == kind]
+        """The gap so named that is of largest size; one without a value is the worst of all."""
+        own = [gap for gap in self.gaps if gap.name == kind]
         return max(own, key=lambda gap: np.nan_to_num(abs(gap.value), nan=np.inf))
 
     def __str__(self) -> str:
@@ -96,7 +96,7 @@ class ClaimPrices:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of gap that were asked for."""
-        return tuple(dict.fromkeys(gap.kind for gap in self.claims[0].gaps))
+        return tuple(dict.fromkeys(gap.name for gap in self.claims[0].gaps))
 
     def price(self, claim: Claim) -> float:
         """The AUC that a claim costs."""
@@ -209,13 +209,16 @@ def claim_prices(
 def _claims(
     constraints: Sequence[GapFamily], data: TrainingSet
 ) -> list[tuple[tuple[str, ...], tuple[GapFamily, ...]]]:
-    """The kinds of gap and the constraints of each claim: nothing, one by one, everything."""
-    alone: dict[str, GapFamily] = {}
+    """The names and the constraints of each claim: nothing, one by one, everything.
+
+    What is claimed by itself is a rate or a notion, at all the cuts asked for.
+    """
+    alone: dict[str, dict[GapFamily, None]] = {}
     for family in constraints:
         for key in family.keys(data.groups):
-            alone.setdefault(key.kind, family.narrowed(key))
+            alone.setdefault(key.name, {})[family.narrowed(key)] = None
     claims: list[tuple[tuple[str, ...], tuple[GapFamily, ...]]] = [((), ())]
-    claims += [((kind,), (family,)) for kind, family in alone.items()]
+    claims += [((name,), tuple(families)) for name, families in alone.items()]
     if len(alone) > 1:
         claims.append((tuple(alone), tuple(constraints)))
     return claims

@@ -54,11 +54,11 @@ def audit(
         str, Option(help="What to call people with the other label.")
     ] = "negatives",
     selected: Annotated[
-        str, Option(help="What happens to people above a cut, such as: granted a loan.")
+        str, Option(help="What happens to people who are selected, such as: granted a loan.")
     ] = "selected",
     selected_is: Annotated[
         SelectedIs | None,
-        Option(help="Whether a high score is good for a person (a loan) or bad (a prison term)."),
+        Option(help="Whether being selected is good for a person (a loan) or bad (a prison term)."),
     ] = None,
     trained_on: Annotated[
         bool | None,

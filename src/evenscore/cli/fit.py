@@ -134,9 +134,10 @@ def _price(before: "GroupedScores", auc: float, families: Sequence["GapFamily"])
 
     free, worst = float(auc_matrix(before).overall), abs(largest(family_values(before, families)))
     change = f"The price is {free - auc:.3f}" if free > auc else "It costs no AUC here"
+    gap = "" if np.isnan(worst) else f" and a largest gap of {worst:.3f}"
     return (
-        f"Without constraints, a score learned from the same rows has an AUC of {free:.3f} and a "
-        f"largest gap of {worst:.3f}. {change}: with them the AUC is {auc:.3f}."
+        f"Without constraints, a score learned from the same rows has an AUC of {free:.3f}{gap}. "
+        f"{change}: with them the AUC is {auc:.3f}."
     )
 
 

@@ -155,15 +155,14 @@ def price_table(claims: "ClaimPrices") -> tuple[list[str], list[list[str]]]:
         price = claims.price(claim)
         rows.append(
             [
-                " and ".join(kind.split(" ")[0].removesuffix("_gap") for kind in claim.kinds)
-                or "nothing",
+                " and ".join(kind.removesuffix("_gap") for kind in claim.kinds) or "nothing",
                 plain(claim.auc.value),
                 interval(claim.auc.low, claim.auc.high),
                 plain(price) if claim.kinds else "",
                 *(plain(abs(claim.worst(kind).value)) for kind in claims.kinds),
             ]
         )
-    gaps = [kind.split(" ")[0].replace("_", " ") for kind in claims.kinds]
+    gaps = [kind.replace("_", " ") for kind in claims.kinds]
     return ["equal", "AUC", "95% interval", "price", *gaps], rows
 
 

@@ -88,6 +88,11 @@ class Cuts:
         object.__setattr__(self, "inclusive", bool(self.inclusive))
         if self.between is not None:
             ends = to_floats(self.between, "between")
+            if ends.shape == (2,) and np.all((ends > 0.0) & (ends <= 100.0)) and ends[1] > 1.0:
+                raise ValueError(
+                    f"between must be shares, not percentages: {ends[0] / 100:g} and "
+                    f"{ends[1] / 100:g}, not {ends[0]:g} and {ends[1]:g}."
+                )
             if ends.shape != (2,) or not 0.0 < ends[0] < ends[1] < 1.0:
                 raise ValueError(
                     "between must be two shares strictly between 0 and 1, the smaller first, not "

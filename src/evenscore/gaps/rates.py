@@ -346,8 +346,9 @@ class RateConstraint(GapFamily):
         return None if cuts is None else self._with(cuts=cuts)
 
     def narrowed(self, key: GapKey) -> GapFamily:
-        """One rate."""
-        return self._with(key.name.removesuffix("_gap"))
+        """One rate, at one of the cuts if there are several."""
+        cuts = replace(self.cuts, at=(key.rate,)) if key.rate is not None else self.cuts
+        return self._with(key.name.removesuffix("_gap"), cuts=cuts)
 
     def noise(self, sizes: Floats) -> Floats:
         """Of a difference of two shares of one half, at the most, but of a pool of one class."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, Group, RenderResult
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from evenscore.auditing import AuditResult, ComparisonResult
@@ -67,19 +67,44 @@ def verdict_text(verdict: Verdict) -> Text:
 
 
 class _Fitting(Table):
-    """A table whose numbers stay whole: folded, not cut, where the terminal is too narrow."""
+    """A table that stays readable where the terminal is narrow: no name and no number is lost.
+
+    Intervals then go below their numbers; if that is not enough, cells are folded.
+    """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        wide = options.update(width=10_000)
         for column in self.columns:
             if column.min_width:  # no more than the names take
-                longest = max((console.measure(cell).maximum for cell in column.cells), default=0)
-                column.min_width = min(column.min_width, longest)
-        whole = console.measure(self, options=wide).minimum
-        if whole > options.max_width:
+                column.min_width = min(column.min_width, _width(console, column))
+        if self._needed(console) > options.max_width:
             for column in self.columns:
-                column.no_wrap, column.min_width = False, None
+                column._cells = [_stacked(cell) for cell in column._cells]
+        if self._needed(console) > options.max_width:
+            for column in self.columns:
+                column.no_wrap = False
+                column.min_width = min(_width(console, column), _NARROW)
         yield from super().__rich_console__(console, options)
+
+    def _needed(self, console: Console) -> int:
+        """The width at which no number is folded."""
+        inner = sum(column.min_width or _width(console, column) for column in self.columns)
+        return inner + len(self.columns) * 3 - 1
+
+
+def _width(console: Console, column: Column) -> int:
+    """The width of a column that nothing is folded in."""
+    cells = (column.header, *column.cells)
+    return max((console.measure(cell).maximum for cell in cells), default=0)
+
+
+_NARROW = 7  # signs of a column at least: a number of three digits with its sign
+
+
+def _stacked(cell: Any) -> Any:
+    """A cell whose interval is below its number."""
+    if isinstance(cell, Text) and " (" in cell.plain:
+        return Text(cell.plain.replace(" (", "\n("), style=cell.style)
+    return cell
 
 
 def new_table(
