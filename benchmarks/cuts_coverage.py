@@ -12,7 +12,18 @@ one score, "by score" weighs the upper half of each cell four times, on top of r
 "clusters" are five rows that are alike (correlation 0.3). The standard error of 95 % over 1,000
 samples is 0.7 %.
 
-    python benchmarks/cuts_coverage.py                      # 1,000 samples each, an hour
+What was seen (200 to 1,000 samples a setting; the least of 28 entries is low by chance): at single
+cuts intervals hold in 92.0 to 98 %, over a range in 93.0 to 99.7 %. Drawn again with another seed,
+"15 levels" and "no ties, small" (fnr, 4,000 samples), "clusters" (800) and "equal groups" (1,000)
+hold in 94.5 % and more at single cuts, equal groups in 93.9 to 94.7 % over the range, the lowest
+of all ranges; "atom" (92.7 % of 300 at the least) was not. At a single named cut, where the test is
+exact, 3.1 to 6.2 % of intersection-union certificates are false over 1,000 samples, 4.6 to 5.4 % in
+the three settings drawn 8,000 times; over a range 0 to 0.9 %. Of those by a band 2.4 % are at most,
+and none of those for any law. With 3,300 people in the smallest cell a score without gaps is
+certified in 99 % of 200 samples, with 2,500 in 86 %, with five groups and 3,300 in 85 %; `needed`
+says 2,560 and 3,360 for 90 %.
+
+    python benchmarks/cuts_coverage.py                      # 1,000 samples each, half an hour
     python benchmarks/cuts_coverage.py --parts power --samples 200
 """
 

@@ -120,14 +120,18 @@ def growth(n: int) -> None:
         return min(seconds)
 
     sorts = [best(lambda: np.argsort(score))]
-    fair = es.repair(y, score, sensitive_features=group)
-    names, renamed = np.array(list("abcd"))[group], es.Repair(tuple("abcd"), fair.maps)
     common = dict(sensitive_features=group)
+    roc = dict(constraints=ROC)
+    fair = es.repair(y, score, **common, **roc)
+    names, renamed = np.array(list("abcd"))[group], es.Repair(tuple("abcd"), fair.maps)
+    cuts = dict(constraints=es.RateConstraint("fnr"))
     auc = dict(constraints="inter_group", tolerance=0.01)
     seconds = {}
     for label, call in {
-        "fit, ROC constraints": lambda: es.repair(y, score, **common),
-        "fit, tolerance 0.05": lambda: es.repair(y, score, **common, tolerance=0.05),
+        "fit, fnr at cuts": lambda: es.repair(y, score, **common, **cuts),
+        "fit, fnr, tolerance 0.05": lambda: es.repair(y, score, **common, **cuts, tolerance=0.05),
+        "fit, ROC constraints": lambda: es.repair(y, score, **common, **roc),
+        "fit, ROC, tolerance 0.05": lambda: es.repair(y, score, **common, **roc, tolerance=0.05),
         "fit, inter_group": lambda: es.repair(y, score, **common, **auc),
         "transform": lambda: fair.transform(score, **common),
         "transform, text groups": lambda: renamed.transform(score, sensitive_features=names),

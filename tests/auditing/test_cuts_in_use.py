@@ -420,7 +420,7 @@ def test_names_order_rows_and_weights():
         twin = known[gap.key._replace(first=gap.second, second=gap.first)]
         assert twin.value == pytest.approx(-gap.value, abs=1e-12)
         assert twin.verdict == gap.verdict
-        assert twin.high == pytest.approx(-gap.low, abs=0.02)  # bridges of groups in another order
+        assert twin.high == pytest.approx(-gap.low, abs=1e-6)
     times = np.random.default_rng(1).integers(0, 4, len(y))
     repeated = es.audit(
         np.repeat(y, times), np.repeat(score, times), sensitive_features=np.repeat(group, times),
@@ -445,7 +445,7 @@ def test_without_outcomes_selection_is_audited_alone(tmp_path):
     for one, two in zip(result.gaps, known.gaps, strict=True):
         assert one.key == two.key
         assert one.value == pytest.approx(two.value, abs=1e-12)
-        assert one.high == pytest.approx(two.high, abs=0.01)
+        assert one.high == pytest.approx(two.high, abs=0.01)  # other random numbers
         assert one.verdict == two.verdict
     assert result.findings[0].text.startswith(known.findings[0].text.split(":")[0])
     told = " ".join(finding.text for finding in result.findings)

@@ -40,6 +40,22 @@ def test_maps_are_those_of_a_repair_in_memory(table, maps, tmp_path):
     assert numbers(maps)["maps"] == expected.to_dict()["maps"]
 
 
+def test_rates_at_the_cuts_in_use(table, maps, tmp_path):
+    assert numbers(maps)["constraints"] == ["fpr and fnr at cuts that select 5% to 50% of everyone"]
+    options = ("--equal", "fnr", "--cuts", "negatives=0.1:0.4", "--select", "low")
+    result = run("repair", table, *ASKED, *options, "-o", maps)
+    assert result.exit_code == 0, result.output
+    cuts = es.Cuts(between=(0.1, 0.4), of="negatives", selected="low")
+    expected = in_memory(people(1000), constraints=es.RateConstraint("fnr", cuts=cuts))
+    assert numbers(maps)["maps"] == expected.to_dict()["maps"]
+    run("repair", table, *ASKED, "--select", "low", "-o", maps)
+    cuts = es.Cuts(between=(0.05, 0.5), selected="low")
+    expected = in_memory(people(1000), constraints=es.RateConstraint("fpr", "fnr", cuts=cuts))
+    assert numbers(maps)["maps"] == expected.to_dict()["maps"]
+    told = refused("repair", table, *ASKED, "--equal", "precision", "-o", tmp_path / "other.json")
+    assert "precision cannot be repaired: a map per group moves the cut of the group" in told
+
+
 def test_the_auc_is_shown_before_and_after(table, tmp_path):
     shown = run("repair", table, *ASKED, "-o", tmp_path / "maps.json").stdout
     columns = people(1000)

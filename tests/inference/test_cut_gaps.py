@@ -9,6 +9,7 @@ from naive_cuts import NAMES, Sample
 
 from evenscore import Cuts, GroupedScores, RateConstraint
 from evenscore.inference.bridges import DRAWS, Bridges, band_quantile, grid_steps
+from evenscore.inference.cut_certificates import certify_rates
 from evenscore.inference.cut_gaps import RateErrors, point_gaps, range_gaps, undominated
 from evenscore.inference.intervals import wilson
 from evenscore.scores.rates import CATALOGUE
@@ -261,9 +262,11 @@ def test_maxima_between_cuts_are_those_of_a_finer_grid():
     rate, quantiles = CATALOGUE["fpr"], {}
     for cuts in (20, 1_500):
         bridges = Bridges(ladder, grid_steps(ladder, 3_000, 12_000, cuts), 5)
-        size = bridges.of(rate, (0, 1)).studentised()
+        found = bridges.of(rate, (0, 1))
+        size = found.studentised()
         quantiles[cuts] = np.quantile(size.max(axis=0), (0.5, 0.9))
-        quantiles[cuts, "between"] = np.quantile(bridges.largest_between(size), (0.5, 0.9))
+        largest = bridges.largest_between(size, found.stream)
+        quantiles[cuts, "between"] = np.quantile(largest, (0.5, 0.9))
     np.testing.assert_allclose(quantiles[20, "between"], quantiles[1_500], atol=0.12)
     assert (quantiles[1_500] - quantiles[20] > 0.1).all()
 
@@ -284,3 +287,30 @@ def test_quantiles_of_maxima_go_on_beyond_the_draws():
     assert all(q >= z for q, z in zip(found, (0.5, 1.0, 2.0, 3.0, 5.0, 8.0), strict=True))
     assert found[-1] < 9.0
     assert band_quantile(np.zeros(1_500), 3.0) >= 3.0
+
+
+def test_names_and_places_of_groups_change_no_random_number():
+    """Intervals and certificates of three groups are the same in any order of the groups."""
+    rng = np.random.default_rng(3)
+    n = 900
+    y, group = rng.integers(0, 2, n), rng.choice(3, n, p=(0.5, 0.3, 0.2))
+    score = rng.normal(size=n) + y + 0.3 * group
+    family = RateConstraint("fpr", "fnr", "selection", cuts=Cuts(between=(0.1, 0.5)))
+    found = []
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        table = GroupedScores.from_arrays(y, score, sensitive_features=group, group_order=order)
+        ladder = family.cuts.ladder(table)
+        band = certify_rates(
+            ladder, family.entries, family.cuts.steps(ladder), tolerance=0.2, method="band"
+        )
+        sizes = {}
+        for gap in family.estimates(table):
+            ends = sorted([abs(gap.low), abs(gap.high)])
+            sizes[gap.name, frozenset((gap.first, gap.second))] = (abs(gap.value), *ends)
+        found.append((sizes, band.reach, band.certified))
+    for sizes, reach, certified in found[1:]:
+        assert sizes.keys() == found[0][0].keys()
+        for key, ends in sizes.items():
+            assert ends == pytest.approx(found[0][0][key], abs=1e-6)
+        assert reach == pytest.approx(found[0][1], abs=1e-6)
+        assert certified == found[0][2]

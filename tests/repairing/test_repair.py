@@ -91,7 +91,7 @@ def test_gaps_below_one_observation(n_groups, guards, constraint):
 
 def test_by_the_definition_taken_literally():
     y, score, group = sample(300)
-    fair = repair(y, score, sensitive_features=group)
+    fair = repair(y, score, sensitive_features=group, constraints=ROC)
     rows = Rows(y, fair.transform(score, sensitive_features=group).tolist(), group)
     after = iter(fair.gaps["after"])
     for label in (0, 1):
@@ -195,8 +195,8 @@ def test_names_and_order_of_groups_do_not_matter(seed, constraint):
 
 def test_an_increasing_change_of_the_score_changes_no_ranking():
     y, score, group = sample(4000, 3)
-    one = repair(y, score, sensitive_features=group)
-    two = repair(y, np.exp(score), sensitive_features=group)
+    one = repair(y, score, sensitive_features=group, constraints=ROC)
+    two = repair(y, np.exp(score), sensitive_features=group, constraints=ROC)
     np.testing.assert_allclose(sizes(one), sizes(two), atol=1e-12)
     a = roc_auc_score(y, one.transform(score, sensitive_features=group))
     b = roc_auc_score(y, two.transform(np.exp(score), sensitive_features=group))
@@ -208,7 +208,7 @@ def test_an_increasing_change_of_the_score_changes_no_ranking():
 
 def test_the_cuts_in_use_keep_their_overall_rates():
     y, score, group = sample(8000, 3)
-    fair = repair(y, score, sensitive_features=group)
+    fair = repair(y, score, sensitive_features=group, constraints=ROC)
     after = fair.transform(score, sensitive_features=group)
     for label in (0, 1):
         for rate in ROC.rates:
@@ -390,7 +390,7 @@ def test_guards_give_way_to_rates_asked_for():
 def test_heavy_ties_are_kept_and_told():
     y, score, group, _ = draw(3, 800, 2, 3, shift=1.0)
     with pytest.warns(UserWarning, match="scores are tied, and ties are kept"):
-        fair = repair(y, score, sensitive_features=group)
+        fair = repair(y, score, sensitive_features=group, constraints=ROC)
     after = fair.transform(score, sensitive_features=group)
     for g in (0, 1):
         assert len(np.unique(after[group == g])) == len(np.unique(score[group == g]))
@@ -472,13 +472,13 @@ def test_small_cells_are_refused_in_one_sentence():
         match=r"The positives of 1 are worth 20 observations, 2\.5 of them beyond the cut at rate "
         r"0\.125, where a repair needs 5 \(min_beyond\)",
     ):
-        repair(y, score, sensitive_features=group)
+        repair(y, score, sensitive_features=group, constraints=ROC)
     with pytest.raises(ValueError, match=r"positives of 1 are worth 20 .* needs 60 in every cell"):
         repair(y, score, sensitive_features=group, constraints="bnsp", min_beyond=30)
     assert made(y, score, group, min_beyond=2).groups == (0, 1)
     alone = np.setdiff1d(np.arange(len(y)), np.flatnonzero((y == 1) & (group == 1))[1:])
     with pytest.raises(ValueError, match=r"positives of 1 are worth 1 observation, 0\.1 of them"):
-        repair(y[alone], score[alone], sensitive_features=group[alone])
+        repair(y[alone], score[alone], sensitive_features=group[alone], constraints=ROC)
     with pytest.raises(ValueError, match="positives of 1 are worth 1 observation, and a repair of"):
         repair(y[alone], score[alone], sensitive_features=group[alone], constraints="bnsp")
 
@@ -490,7 +490,7 @@ def test_plot():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     y, score, group = sample()
-    fair = repair(y, score, sensitive_features=group)
+    fair = repair(y, score, sensitive_features=group, constraints=ROC)
     ax = fair.plot()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["no change", "0", "1"]
     assert ax.get_xlabel() == "score before"
@@ -539,7 +539,9 @@ def test_bad_requests(changed, told):
 def test_inputs_are_not_altered():
     y, score, group = sample()
     copies = y.copy(), score.copy(), group.copy()
-    repair(y, score, sensitive_features=group).transform(score, sensitive_features=group)
+    repair(y, score, sensitive_features=group, constraints=ROC).transform(
+        score, sensitive_features=group
+    )
     for one, two in zip((y, score, group), copies, strict=True):
         np.testing.assert_array_equal(one, two)
 
@@ -554,7 +556,7 @@ def test_everybodys_cuts_may_be_in_another_order_than_each_groups():
     group = rng.choice(["a", "b"], 4000)
     y = (rng.random(4000) < np.where(group == "a", 0.1, 0.9)).astype(int)
     score = rng.normal(size=4000) + y + 2 * (group == "a")
-    fair = repair(y, score, sensitive_features=group)
+    fair = repair(y, score, sensitive_features=group, constraints=ROC)
     assert fair.conflicts == ()
     smallest = min(np.sum((y == c) & (group == z)) for c in (0, 1) for z in ("a", "b"))
     assert max(abs(gap.value) for gap in fair.gaps["after"]) <= 1.0 / smallest
@@ -569,7 +571,9 @@ def test_a_tolerance_is_kept_whatever_lies_between_the_cuts(seed, guards):
     score = rng.normal(size=1000) * spread + y * (1 + 2 * (group == "a")) + (group == "b")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of conflicts
-        fair = repair(y, score, sensitive_features=group, tolerance=0.05, guards=guards)
+        fair = repair(
+            y, score, sensitive_features=group, constraints=ROC, tolerance=0.05, guards=guards
+        )
     if not fair.conflicts:
         assert max(abs(gap.value) for gap in fair.gaps["after"]) <= 0.05 + 1e-9
 
@@ -581,7 +585,7 @@ def test_ties_are_not_made_worse(seed):
     score = np.clip(np.round((rng.normal(size=1000) + y + (group == "b")) * 1.5), -3, 6)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fair = repair(y, score, sensitive_features=group)
+        fair = repair(y, score, sensitive_features=group, constraints=ROC)
     before, after = (max(abs(g.value) for g in fair.gaps[k]) for k in ("before", "after"))
     assert after <= before + 1e-12
 
@@ -590,5 +594,5 @@ def test_a_score_within_the_tolerance_is_left_alone():
     rng = np.random.default_rng(0)
     group, y = rng.choice(["a", "b"], 3000), rng.integers(0, 2, 3000)
     score = rng.normal(size=3000) + y
-    fair = repair(y, score, sensitive_features=group, tolerance=0.2)
+    fair = repair(y, score, sensitive_features=group, constraints=ROC, tolerance=0.2)
     np.testing.assert_array_equal(fair.transform(score, sensitive_features=group), score)

@@ -46,7 +46,9 @@ def test_the_gap_on_new_people_is_smaller():
     for seed in range(30):
         y, score, group = sample(500, seed)
         for soften, sizes in left.items():
-            fair = repair(y, score, sensitive_features=group, soften=soften, share=1.0)
+            fair = repair(
+                y, score, sensitive_features=group, constraints=ROC, soften=soften, share=1.0
+            )
             after = fair.transform(fresh[1], sensitive_features=fresh[2])
             sizes.append(np.abs(ROC.values(table(fresh[0], after, fresh[2]))).mean())
     assert np.mean(left[400.0]) < 0.85 * np.mean(left[0.0])
@@ -54,7 +56,7 @@ def test_the_gap_on_new_people_is_smaller():
 
 def test_gaps_are_reported_by_the_labels():
     y, score, group = sample(600, 3)
-    fair = repair(y, score, sensitive_features=group, soften=400.0)
+    fair = repair(y, score, sensitive_features=group, constraints=ROC, soften=400.0)
     after = fair.transform(score, sensitive_features=group)
     expected = ROC.values(table(y, after, group))
     assert [gap.value for gap in fair.gaps["after"]] == pytest.approx(expected)
@@ -64,7 +66,7 @@ def test_gaps_are_reported_by_the_labels():
 def test_cells_too_small_by_their_labels_are_refused():
     y, score, group = sample(200, 3)
     with pytest.raises(ValueError, match=r"beyond the cut at rate 0\.125"):
-        repair(y, score, sensitive_features=group, soften=1e6)
+        repair(y, score, sensitive_features=group, constraints=ROC, soften=1e6)
 
 
 def test_bad_soften():

@@ -1,7 +1,7 @@
 """audit: columns in, `AuditResult` out. Only orchestration: every number is computed elsewhere."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,16 +9,15 @@ from numpy.typing import NDArray
 
 from evenscore.auditing.blocks import BLOCKS, AuditInput, Ranking
 from evenscore.auditing.findings import findings_of
-from evenscore.auditing.gaps import audited_gaps, cuts_of, families_of, rates_in_use
+from evenscore.auditing.gaps import audited_gaps, rates_in_use
 from evenscore.auditing.groups import choose_groups
 from evenscore.auditing.numeric_groups import NumericGroups, numeric_groups
-from evenscore.auditing.parts import Settings
+from evenscore.auditing.request import AuditRequest
 from evenscore.auditing.result import AuditResult
 from evenscore.auditing.sample import assumptions_of, sample_of, warnings_about
-from evenscore.gaps import ConstraintLike, Cuts, GapFamily
-from evenscore.gaps.cuts import check_cuts
-from evenscore.gaps.words import DEFAULT_WORDS, Words
-from evenscore.inference.estimate import Estimate, check_between, check_count, check_level
+from evenscore.gaps import ConstraintLike, Cuts
+from evenscore.gaps.words import Words
+from evenscore.inference.estimate import Estimate
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.labels import distinct_names, label_text
 from evenscore.scores.reading import read_rows
@@ -112,7 +111,7 @@ def audit(
     >>> result.gaps[0].title, result.gaps[0].verdict
     ('fpr_gap at cuts that select 5% to 50% of everyone, female and male', 'unclear')
     """
-    request = _Request.of(
+    request = AuditRequest.of(
         cuts,
         constraints,
         words,
@@ -207,7 +206,7 @@ trained_on, random_state, title
             "Clusters need rows: a table of counts does not say which rows belong together, so "
             "pass the rows to audit(…, cluster=…) or to GroupedScores.from_arrays(…, cluster=…)."
         )
-    request = _Request.of(
+    request = AuditRequest.of(
         cuts,
         constraints,
         words,
@@ -226,71 +225,10 @@ trained_on, random_state, title
     return _audit(named, scores.groups, request, pos_label, zero_weights, notes)
 
 
-@dataclass(frozen=True, eq=False)
-class _Request:
-    """What an audit was asked, checked before any work is done."""
-
-    settings: Settings
-    families: list[GapFamily]
-    cuts: Cuts
-    title: str
-    outcomes_known: bool
-    reference_group: Any = None
-    min_group_size: int | None = None
-
-    def comparing(self, reference_group: Any, min_group_size: int | None) -> "_Request":
-        """The same about the groups that are compared."""
-        if min_group_size is not None:
-            check_count(min_group_size, "min_group_size", 1)
-        return replace(self, reference_group=reference_group, min_group_size=min_group_size)
-
-    @classmethod
-    def of(
-        cls,
-        cuts: Cuts | None,
-        constraints: ConstraintLike | None,
-        words: Words | None,
-        tolerance: float,
-        confidence_level: float,
-        random_state: int,
-        title: str | None,
-        trained_on: bool | None,
-        *,
-        outcomes_known: bool,
-    ) -> "_Request":
-        from evenscore import __version__
-
-        if cuts is not None:
-            check_cuts(cuts)
-        families = families_of(constraints, cuts, outcomes_known=outcomes_known)
-        in_use = cuts_of(cuts, families, outcomes_known=outcomes_known)
-        settings = Settings(
-            check_between(tolerance, "tolerance", 0.5),
-            check_level(confidence_level),
-            check_count(random_state, "random_state", 0),
-            __version__,
-            DEFAULT_WORDS if words is None else words,
-            trained_on=None if trained_on is None else bool(trained_on),
-            cuts=in_use,
-        )
-        if trained_on is not None and not isinstance(trained_on, bool | np.bool_):
-            raise ValueError(f"trained_on must be True, False or None, not {trained_on!r}.")
-        if settings.confidence_level < 0.5:
-            raise ValueError(
-                "confidence_level of an audit must be at least 0.5: verdicts are to be right more "
-                f"often than not, and it is {settings.confidence_level:g}."
-            )
-        if title is not None and not isinstance(title, str):
-            raise ValueError(f"title must be text, not {title!r}.")
-        if not isinstance(settings.words, Words):
-            raise TypeError(f"words must be a Words, not {type(words).__name__}.")
-        return cls(settings, families, in_use, title or "", outcomes_known)
-
-
 def _audit(
     scores: GroupedScores,
     labels: Sequence[Hashable],
-    request: _Request,
+    request: AuditRequest,
     pos_label: Any,
     zero_weights: int,
     notes: Sequence[str] = (),

@@ -1,21 +1,19 @@
 """What an audit found, in plain words, the most important first: sentences from its numbers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from evenscore.auditing.blocks import CutsInUse
+from evenscore.auditing.cut_findings import Higher, at_the_cuts, capital, favours, rate_title
 from evenscore.auditing.parts import Finding
 from evenscore.auditing.result import AuditResult
 from evenscore.inference.certificates import Certificate
-from evenscore.inference.estimate import Estimate, GapKey, percent
+from evenscore.inference.estimate import Estimate, percent
 from evenscore.scores import CLASSES, ClassName
 from evenscore.scores.arrays import Bools, Floats
-from evenscore.scores.rates import CATALOGUE
-
-Higher = Mapping[GapKey, tuple[str, str]]
 
 _HEADLINE = "inter_group"  # the gap people understand first, if it is beyond the tolerance
 _SHOWN = 3  # gaps of a family told one by one
@@ -41,9 +39,9 @@ def findings_of(result: AuditResult, higher: Higher) -> tuple[Finding, ...]:
     if result.sample.distinct_scores == 1:
         nobody = "All scores are equal: the score ranks nobody, and no gap of it means anything."
         return Finding("unclear", nobody), *ranking
-    at_the_cuts = tuple(replace(one, about="cuts") for one in _at_the_cuts(result, higher))
+    first = tuple(replace(one, about="cuts") for one in at_the_cuts(result, higher))
     if not result.outcomes_known:
-        return *at_the_cuts, _NO_OUTCOMES, *_selection(result), *_main_groups(result)
+        return *first, _NO_OUTCOMES, *_selection(result), *_main_groups(result)
     findings = (
         *_gaps(result, higher),
         *_stretches(result),
@@ -54,144 +52,7 @@ def findings_of(result: AuditResult, higher: Higher) -> tuple[Finding, ...]:
         *_selection(result),
         *_main_groups(result),
     )
-    return *at_the_cuts, *sorted(findings, key=lambda finding: finding.kind != "gap")
-
-
-# ---------------------------------------------------------------------- at the cuts in use
-
-
-def _at_the_cuts(result: AuditResult, higher: Higher) -> Iterable[Finding]:
-    """What happens there: gaps beyond the tolerance, what cannot be told, what is shown to be even.
-
-    One sentence for each rate whose gap is beyond, about the worst pair of main groups, and one for
-    all other rates together.
-    """
-    block = result.block(CutsInUse)
-    if block.reason:
-        text = f"Nothing can be said about the cuts in use: {block.reason}."
-        yield Finding("unclear", text)
-        return
-    unclear: dict[str, list[Estimate]] = {}
-    even: dict[str, list[Estimate]] = {}
-    by_rate: dict[str, list[Estimate]] = {}
-    for gap in result.cut_gaps:
-        by_rate.setdefault(_title(gap), []).append(gap)
-    for title, gaps in by_rate.items():
-        beyond = [gap for gap in gaps if gap.verdict == "beyond"]
-        if beyond:
-            yield Finding("gap", _beyond_at_a_cut(result, _worst(result, beyond), higher))
-        elif all(gap.verdict == "within" for gap in gaps):
-            even[title] = gaps
-        else:
-            unclear[title] = gaps
-    if (
-        len(unclear) + len(even) == len(by_rate)
-        and block.certificate
-        and block.certificate.certified
-    ):
-        unclear, even = {}, by_rate  # one statement about all of them, named beforehand
-    if unclear:
-        yield _unclear_at_the_cuts(result, unclear)
-    if even:
-        yield _even_at_the_cuts(result, even, all_rates=len(even) == len(by_rate))
-
-
-def _beyond_at_a_cut(result: AuditResult, gap: Estimate, higher: Higher) -> str:
-    """A gap that lies beyond, in numbers that people can check."""
-    settings = result.settings
-    least = min(abs(end) for end in gap.ends("beyond"))
-    asked = "" if result.block(CutsInUse).asked else " over the cuts in use"
-    many = asked or (f" over all {result.n_gaps:,} gaps" if result.n_gaps > 1 else "")
-    text = (
-        f"{_capital(gap.words)}: {_points(gap.value)}, at least {_number(least)} with "
-        f"{percent(settings.confidence_level)} confidence{many}, beyond the tolerance of "
-        f"{_points(settings.tolerance)}."
-    )
-    return text + _favours(result, gap, higher)
-
-
-def _unclear_at_the_cuts(result: AuditResult, unclear: Mapping[str, list[Estimate]]) -> Finding:
-    """What cannot be told there, and how large a gap may be."""
-    settings = result.settings
-    gaps = [gap for some in unclear.values() for gap in some]
-    known = [gap for gap in gaps if gap.has_interval]
-    where, tolerance = result.cuts.text(settings.words), _points(settings.tolerance)
-    if not known:
-        reason = gaps[0].warnings[0] if gaps[0].warnings else "there is no interval"
-        text = f"{_capital(where)} nothing can be said about the {_listed(unclear)}: {reason}."
-        return Finding("unclear", text)
-    worst = _worst(result, known)
-    most = max(abs(end) for gap in known for end in gap.ends("within"))
-    text = (
-        f"{_capital(where)} this sample cannot tell whether the {_listed(unclear)} of the groups "
-        f"differ by more than {tolerance}: the largest difference seen is {_points(worst.value)} "
-        f"({worst.words}), and up to {_number(most)} may be true."
-    )
-    return Finding("unclear", text + _how_many(result))
-
-
-def _how_many(result: AuditResult) -> str:
-    """How many people it would take to be sure, if it is for the lack of them that nobody is."""
-    certificate, words = result.certificate, result.settings.words
-    if certificate is None or certificate.lacking != "data" or not certificate.needed:
-        return ""
-    cell, now = certificate.smallest
-    for on in CLASSES:
-        cell = cell.replace(f"{on} of ", f"{words.of(on)} of ", 1) if cell.startswith(on) else cell
-    return (
-        f" For a score without any difference to be shown to have none beyond the tolerance, it "
-        f"would take about {certificate.needed:,} {cell}; there are {now:,}."
-    )
-
-
-def _even_at_the_cuts(
-    result: AuditResult, even: Mapping[str, list[Estimate]], *, all_rates: bool
-) -> Finding:
-    """What is shown to be within the tolerance there."""
-    settings = result.settings
-    worst = _worst(result, [gap for some in even.values() for gap in some])
-    where = _capital(result.cuts.text(settings.words)).replace("At cuts", "At all cuts", 1)
-    text = (
-        f"{where} the {_listed(even)} of all groups differ by at most "
-        f"{_points(settings.tolerance)}, with {percent(settings.confidence_level)} confidence; the "
-        f"largest difference seen is {_points(worst.value)} ({worst.words})."
-    )
-    return Finding("even" if all_rates else "context", text)
-
-
-def _worst(result: AuditResult, gaps: Iterable[Estimate]) -> Estimate:
-    """The largest gap, of main groups if there are such."""
-    return min(gaps, key=lambda gap: (not result.is_headline(gap), -abs(np.nan_to_num(gap.value))))
-
-
-def _title(gap: Estimate) -> str:
-    """The rates that a gap compares: 'false negative rates'."""
-    title = CATALOGUE[gap.name.removesuffix("_gap")].title
-    return title if title.endswith("positives") else f"{title}s"
-
-
-def _listed(titles: Iterable[str]) -> str:
-    *first, last = titles
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def _points(share: float) -> str:
-    """A difference of two shares: '12.7 points'."""
-    number = _number(share)
-    return f"{number} point" if number == "1" else f"{number} points"
-
-
-def _number(share: float) -> str:
-    return f"{abs(100.0 * share):.1f}".removesuffix(".0")
-
-
-def _favours(result: AuditResult, gap: Estimate, higher: Higher) -> str:
-    """Whom a gap favours, if that is known: where low scores are selected, who ranks lower is."""
-    ranked = higher.get(gap.key)
-    if ranked is None:
-        return ""
-    low = result.settings.cuts is not None and result.settings.cuts.selected == "low"
-    return result.settings.words.favours(*(ranked[::-1] if low else ranked))
+    return *first, *sorted(findings, key=lambda finding: finding.kind != "gap")
 
 
 # ---------------------------------------------------------------------- all gaps
@@ -212,7 +73,7 @@ def _gaps(result: AuditResult, higher: Higher) -> Iterable[Finding]:
             whose = " between main groups" if 0 < len(main) < len(defined) else ""
             text += f"; the largest seen{whose} is {largest.value:+.3f} ({largest.title})"
         yield Finding("context", f"{text}.")
-    told = len({_title(gap) for gap in result.cut_gaps if gap.verdict == "beyond"})
+    told = len({rate_title(gap) for gap in result.cut_gaps if gap.verdict == "beyond"})
     told *= result.block(CutsInUse).asked
     for gaps in result.headings.values():
         beyond = sorted(
@@ -229,11 +90,11 @@ def _gaps(result: AuditResult, higher: Higher) -> Iterable[Finding]:
             told += 1
             low, high = gap.ends("beyond")
             text = (
-                f"{_capital(gap.words)}. The gap ({gap.title}) is {gap.value:+.3f}, "
+                f"{capital(gap.words)}. The gap ({gap.title}) is {gap.value:+.3f}, "
                 f"{percent(gap.confidence_level)} interval over all gaps {low:+.3f} to "
                 f"{high:+.3f}, all of it beyond the tolerance of {tolerance:g}."
             )
-            yield Finding("gap", text + _favours(result, gap, higher))
+            yield Finding("gap", text + favours(result, gap, higher))
     more = len(result.beyond) - told
     if more:
         yield Finding(
@@ -292,7 +153,7 @@ def _even(result: AuditResult) -> Iterable[Finding]:
             width = f"a range of width {told.width:.3g}" + ("" if wide else " only")
             yield Finding(
                 "even" if wide else "context",
-                f"{_capital(result.settings.words.of(on))}: {_small(told.words[:-1])}, {width} (by "
+                f"{capital(result.settings.words.of(on))}: {_small(told.words[:-1])}, {width} (by "
                 f"{_BANDS[told.method]}{both}).",
             )
     within = len(result.with_verdict("within"))
@@ -349,7 +210,7 @@ def _unclear(result: AuditResult) -> Iterable[Finding]:
             kind: Literal["context", "unclear"] = "unclear"
             if last.lacking == "evenness":
                 kind = "context"  # the data do tell: what they show is not even enough
-            told = f"{_capital(result.settings.words.of(on))}: {_small(last.words)}"
+            told = f"{capital(result.settings.words.of(on))}: {_small(last.words)}"
             yield Finding(kind, told)
 
 
@@ -417,7 +278,3 @@ def _lie(count: int) -> str:
 
 def _small(text: str) -> str:
     return text[:1].lower() + text[1:]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

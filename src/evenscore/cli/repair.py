@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
 from rich.table import Table
@@ -35,26 +35,29 @@ def repair(
 ) -> None:
     r"""Make an existing score fair with one increasing function (a map) per group.
 
-    By default both ROC gaps are closed at the rates 0.125 and 0.25. The maps
-    are applied by `evenscore score`. They treat people of different groups
-    differently, which may be unlawful where decisions must not depend on the
-    group: `evenscore fit` makes a score that needs none.
+    By default the groups' false positive rates and false negative rates are
+    brought as near to each other as maps can, at every cut that selects 5 %
+    to 50 % of everyone; one rate alone can be made equal. The maps are applied
+    by `evenscore score`. They treat people of different groups differently,
+    which may be unlawful where decisions must not depend on the group:
+    `evenscore fit` makes a score that needs none.
 
     Examples:
       evenscore repair scores.csv --label repaid --pos-label yes \
-        --score score --group sex -o maps.json
+        --score score --group sex --equal fnr --cuts everyone=0.1:0.4 \
+        -o maps.json
 
       evenscore score maps.json new.csv -o repaired.csv
     """
     from evenscore.auditing.sample import independence
     from evenscore.files.atomic import write_atomically
     from evenscore.files.scored import read_scores
+    from evenscore.gaps import RateConstraint
     from evenscore.inference.aucs import auc_estimates
     from evenscore.repairing import repair as repair_arrays
 
     check_outputs(source.table, output)
-    asked = gaps.constraints()
-    more: dict[str, Any] = {"constraints": asked} if asked else {}
+    asked = gaps.constraints() or [RateConstraint("fpr", "fnr", cuts=gaps.where())]
     with sentences(quiet=quiet):
         people = source.read(read_scores, quiet=quiet, score=score, clusters=cluster or ())
         say(people.remark, quiet=quiet)
@@ -69,7 +72,7 @@ def repair(
                 group_order=rows.groups,
                 tolerance=tolerance,
                 soften=soften,
-                **more,
+                constraints=asked,
             )
             repaired = result.transform(rows.score, sensitive_features=columns)
             aucs = [auc_estimates(rows.grouped(some))[0] for some in (None, repaired)]

@@ -133,7 +133,8 @@ def tradeoff(
     console = Console(quiet=quiet)
     if priced is not None:
         console.print(new_table(PRICED, priced[0], priced[1]))
-    lines = [(*row[:5], row[6]) for row in (columns, *rows)]
+    # A remark per line: side by side they would push the point out of a narrow terminal.
+    lines = [(*row[:5], row[6].replace(", ", ",\n")) for row in (columns, *rows)]
     console.print(new_table(title, lines[0], lines[1:]))
     if refusal or chosen is not None:
         console.print(refusal or CHOSEN_HERE, markup=False, highlight=False)

@@ -61,14 +61,41 @@ class CutTarget:
 
 
 @dataclass(frozen=True)
+class CommonTarget:
+    """Cuts of everybody together at which rates of the groups should agree.
+
+    The rates are linear in the shares S_c of a group's two classes that are selected, and all
+    of them say how many are. `guarded` says whether the cuts just outside are to be aligned too.
+    """
+
+    rates: tuple[Rate, ...]
+    cuts: Cuts
+    guarded: bool = True
+
+    def mixture(self, totals: Floats) -> Floats:
+        """By how much each class of a group counts, (2, K), of weights of the cells, (2, K).
+
+        The mean of the rates, or of one minus those that fall when more are selected, is this
+        mixture of the S_c.
+        """
+        parts = [
+            rate.selects * rate.of_shares(np.full(totals.shape, 0.5), totals)[1]
+            for rate in self.rates
+        ]
+        return np.asarray(np.mean(parts, axis=0))
+
+
+@dataclass(frozen=True)
 class Alignment:
     """What one increasing map per group is to do for a family.
 
-    Either align `cuts`, or close the gaps by shifting the groups against each other (`by_shifts`);
-    `n_free` is how many gaps of K groups can differ by themselves.
+    Align `cuts` of the groups' own, or cuts of everybody (`common`), or close the gaps by shifting
+    the groups against each other (`by_shifts`); `n_free` is how many gaps of K groups can differ by
+    themselves.
     """
 
     cuts: tuple[CutTarget, ...] = ()
+    common: CommonTarget | None = None
     by_shifts: bool = False
     n_free: int = 0
 

@@ -19,6 +19,8 @@ import numpy as np
 
 from evenscore.gaps.cuts import DEFAULT_CUTS, Cuts, check_cuts, percent
 from evenscore.gaps.family import (
+    Alignment,
+    CommonTarget,
     EstimateSettings,
     GapFamily,
     Pairs,
@@ -419,6 +421,20 @@ class RateConstraint(GapFamily):
             return np.asarray(weights[active].T @ cells.kernel(at[active]))
 
         return Surrogate(np.concatenate([part.reshape(-1) for part in gaps]), slopes)
+
+    # ------------------------------------------------------------------ repair
+
+    def targets(self, n_groups: int, *, guards: bool = True) -> Alignment:
+        """The cuts in use; refused of a rate that need not move with the cut."""
+        for rate in self.entries:
+            if not rate.selects:
+                able = ", ".join(some.name for some in CATALOGUE.values() if some.selects)
+                raise ValueError(
+                    f"{rate.name} cannot be repaired: a map per group moves the cut of the group, "
+                    f"and {rate.name} may rise or fall with it (repair aligns {able}). It can be "
+                    "audited, and learned (LinearScorer, BoostedScorer, NeuralScorer)."
+                )
+        return Alignment(common=CommonTarget(self.entries, self.cuts, bool(guards)))
 
 
 def _pairs_of(n_groups: int) -> Any:

@@ -3,7 +3,8 @@
 The weight of a cell above a cut is a sum over people; its noise at growing cuts is a walk whose
 steps have the variances Σw² between the cuts. A rate is a function of these weights, and its noise
 to first order what they move it by (`Rate.influence`), so that the noise of all gaps at all cuts is
-drawn at once, with no resampling: the same walks serve all rates and all pairs of groups.
+drawn at once, with no resampling: the same walks serve all rates and all pairs of groups. Who gets
+which of the random numbers depends on the people of a group, not on its name or place.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenscore.scores.arrays import Floats, Ints, ratio
-from evenscore.scores.rates import Rate
+from evenscore.scores.rates import CATALOGUE, Rate
 from evenscore.scores.selection import Ladder
 
 Singles = NDArray[np.float32]  # half the memory: draws need no more digits
@@ -38,10 +39,14 @@ def grid_steps(ladder: Ladder, first: int, last: int, cuts: int = GRID) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class GapNoise:
-    """The noise of a gap, (cuts, draws), and its standard deviation at each cut."""
+    """The noise of a gap, (cuts, draws), and its standard deviation at each cut.
+
+    `stream` tells the random numbers of this gap from those of others.
+    """
 
     noise: Singles
     spread: Floats
+    stream: tuple[int, ...] = ()
 
     def studentised(self) -> Singles:
         """The size of the noise in standard deviations; 0 where there is none."""
@@ -56,8 +61,16 @@ class Bridges:
         self.ladder = ladder
         self.steps = steps
         self.selected = ladder.selected(steps)
-        self.rng = np.random.default_rng(random_state)
+        self._seed = int(random_state)
         self._processes: dict[str, tuple[Singles, Floats]] = {}
+
+    @cached_property
+    def _ranks(self) -> Ints:
+        """The places of the groups in an order that goes by their people alone."""
+        scores = self.ladder.scores
+        parts = scores.cell_counts, scores.cell_squares, scores.cell_weights, self.selected.weight
+        keys = np.concatenate([part.reshape(-1, scores.n_groups) for part in parts])
+        return np.argsort(np.lexsort(keys))
 
     @cached_property
     def _walks(self) -> Singles:
@@ -67,7 +80,8 @@ class Bridges:
             [np.zeros((1, 2, scores.n_groups)), self.selected.square, scores.cell_squares[None]]
         )
         spread = np.sqrt(np.maximum(np.diff(squares, axis=0), 0.0)).astype(np.float32)
-        walks = self.rng.standard_normal((*spread.shape, DRAWS), dtype=np.float32)
+        rng = np.random.default_rng(self._seed)
+        walks = rng.standard_normal((*spread.shape, DRAWS), dtype=np.float32)[:, :, self._ranks]
         walks *= spread[..., None]
         return np.cumsum(walks, axis=0, out=walks)
 
@@ -97,9 +111,12 @@ class Bridges:
         """The noise of the gap of a rate between two groups."""
         i, j = pair
         noise, variance = self._process(rate)
-        return GapNoise(noise[:, i] - noise[:, j], np.sqrt(variance[:, i] + variance[:, j]))
+        ranks = sorted(self._ranks[[i, j]].tolist())
+        stream = tuple(CATALOGUE).index(rate.name), *ranks
+        spread = np.sqrt(variance[:, i] + variance[:, j])
+        return GapNoise(noise[:, i] - noise[:, j], spread, stream)
 
-    def largest_between(self, studentised: Singles) -> Floats:
+    def largest_between(self, studentised: Singles, stream: tuple[int, ...]) -> Floats:
         """The largest size of each bridge over *all* cuts from the first to the last, (draws,).
 
         Between two cuts of the grid the process is a Brownian bridge but for its drift: given the
@@ -114,7 +131,8 @@ class Bridges:
             a, b = studentised[between], studentised[between + 1]
             apart = np.square(a - b)
             variance = apart.mean(axis=1, keepdims=True)
-            waits = self.rng.standard_exponential(a.shape, dtype=np.float32)
+            rng = np.random.default_rng([self._seed, *stream])
+            waits = rng.standard_exponential(a.shape, dtype=np.float32)
             inner = (a + b + np.sqrt(apart + 2.0 * variance * waits)) / 2.0
             largest = np.maximum(largest, inner.max(axis=0))
         return np.asarray(largest, dtype=np.float64)

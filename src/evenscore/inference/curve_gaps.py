@@ -130,8 +130,14 @@ def range_curve_gaps(
 ) -> list[CurveGap]:
     """The largest gap of every pair of curves over a range of rates."""
     rates = np.linspace(*between, GRID)
-    seeds = np.random.SeedSequence(random_state).spawn(len(curves))
-    moved = [_Process(curve, rates, seed) for curve, seed in zip(curves, seeds, strict=True)]
+    # Who gets which random numbers depends on the people of a group, not on its name or place.
+    keys = [
+        (len(curve.reference), len(curve.target), *np.asarray(curve.evaluate(rates)).tolist())
+        for curve in curves
+    ]
+    order = sorted(range(len(curves)), key=lambda k: keys[k])
+    seeds = dict(zip(order, np.random.SeedSequence(random_state).spawn(len(curves)), strict=True))
+    moved = [_Process(curve, rates, seeds[k]) for k, curve in enumerate(curves)]
     gaps: list[CurveGap] = []
     for i, j in pairs:
         one, two = curves[i], curves[j]

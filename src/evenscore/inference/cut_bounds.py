@@ -2,8 +2,9 @@
 
 With c times as many people all errors are √c times smaller, so that a score without gaps has
 |W| + margin ≤ ε at every cut if c ≥ (|W| + margin)²/ε², W its noise. The c that is enough for nine
-of ten Gaussian bridges W says how many people it takes. By simulation (two groups, cuts that select
-10 % to 40 % of everyone, ε = 0.05) it says 2,560 in the smallest cell for nine of ten.
+of ten Gaussian bridges W says how many people it takes. For two groups, cuts that select 10 % to
+40 % of everyone and ε = 0.05 that is 2,560 in the smallest cell; by simulation 2,500 are enough in
+86 % of samples and 3,300 in 99 %.
 """
 
 from collections.abc import Sequence
@@ -116,9 +117,12 @@ class Chances:
             at = self._errors.at(rate, bridges.selected)
             for pair in pairs:
                 known = at.gap(pair)[2]
-                size = bridges.of(rate, pair).studentised()
+                found = bridges.of(rate, pair)
+                size = found.studentised()
                 size[~known] = 0.0
-                largest = bridges.largest_between(size) if continuous else size.max(axis=0)
+                largest = size.max(axis=0)
+                if continuous:
+                    largest = bridges.largest_between(size, found.stream)
                 np.maximum(self.maxima, largest, out=self.maxima)
 
     def beyond(self, tolerance: float, q: float) -> bool:

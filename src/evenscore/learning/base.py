@@ -40,14 +40,15 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     constraints : name, constraint or list of them
-        What should be equal between groups; nothing by default.
+        What should be equal between groups, as a rule a `RateConstraint` at the cuts that will be
+        used; nothing by default.
     tolerance : float, default 0.02
         The gap that each constraint may leave, unless it has a tolerance of its own.
     strength : float, optional
         Instead of a tolerance: the penalty λ of the objective AUC − λ Σ |gap|.
     guards : bool, default True
-        With a tolerance, constrain the rates around those of a ROC constraint too, so that gaps
-        do not return on new data; two standard errors more than the tolerance are left there.
+        With a tolerance, constrain the cuts around those asked for too, so that gaps do not return
+        on new data; two standard errors more than the tolerance are left there.
     validation_fraction : float, default 0
         Share of the rows kept aside, on which `gaps_["validation"]` is measured.
     cross_fit : int, default 0

@@ -74,9 +74,8 @@ class _Problem:
 class LinearScorer(FairScorer):
     """A fair score that is linear in the (compressed) features.
 
-    It maximises the AUC under AUC and ROC constraints, or with a penalty on their gaps. All pairs
-    count; the multipliers follow the strict gaps, those an audit computes. The same data give the
-    same score.
+    It maximises the AUC under constraints, or with a penalty on their gaps. All pairs count; the
+    multipliers follow the strict gaps, those an audit computes. The same data give the same score.
 
     Parameters
     ----------
@@ -125,11 +124,13 @@ class LinearScorer(FairScorer):
 
     Examples
     --------
+    >>> from evenscore import Cuts, RateConstraint
     >>> from evenscore.datasets import load_german
     >>> data = load_german()
-    >>> scorer = LinearScorer(constraints="inter_group", tolerance=0.02)
+    >>> fair = RateConstraint("fnr", cuts=Cuts(between=(0.5, 0.8)), tolerance=0.05)
+    >>> scorer = LinearScorer(fair)
     >>> scorer = scorer.fit(data.X, data.y, sensitive_features=data.groups)
-    >>> scorer.converged_, abs(scorer.gaps_["train"][0].value) <= 0.02
+    >>> scorer.converged_, abs(scorer.gaps_["train"][0].value) <= 0.05
     (True, True)
     """
 

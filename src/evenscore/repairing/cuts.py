@@ -7,6 +7,7 @@ in every group. Only the order of scores matters to a gap or to an AUC, so the c
 nothing by itself; that it is c keeps the thresholds in use meaningful.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -23,32 +24,46 @@ _ROUNDING = 1e-12  # a gap beyond its tolerance by no more is within it
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class WantedCut(CutTarget):
-    """A target in a sample: the groups' own cuts and the common one."""
+class WantedCut(ABC):
+    """A cut in a sample: the groups' own places for it, and the common one.
 
+    A rate is a share of some law of each group. Cuts of one `strand` belong together: between
+    those that are `guarded` the groups stay aligned. Cuts that are not `asked` for give way.
+    """
+
+    name: str
+    strand: str
+    rate: float
+    asked: bool
+    guarded: bool
     tolerance: float
     common: float
     own: Floats  # (K,)
     excess: Floats  # (K,): rate of each group at the common cut, less the rate
-    cells: tuple[Distribution, ...]
-
-    @property
-    def name(self) -> str:
-        """For instance 'negatives at 0.125'."""
-        return f"{self.on} at {self.rate:.4g}"
 
     def share(self, slack: float) -> float:
         """How far to go from the common cut to the own ones, to leave about slack · tolerance.
 
-        What is left indeed is for `worst_excess` to say.
+        What is left indeed is for the search to measure.
         """
         spread, left = float(np.ptp(self.excess)), slack * self.tolerance
         if left <= 0.0:
             return 1.0
         return max(0.0, 1.0 - left / spread) if spread > 0.0 else 0.0
 
+    @abstractmethod
     def positions(self, share: float) -> Floats:
-        """The score of each group that is mapped to the common cut."""
+        """The score of each group that is mapped to the common cut, (K,): a share of the way."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassCut(WantedCut):
+    """A cut at a rate of a class, the strand: every group has its own there."""
+
+    cells: tuple[Distribution, ...]
+
+    def positions(self, share: float) -> Floats:
+        """The score of each group that is mapped to the common cut: by rates of the class."""
         if share >= 1.0:
             return self.own
         if share <= 0.0:
@@ -65,7 +80,7 @@ def wanted_cuts(
     *,
     min_beyond: float,
     sizes: Floats,
-) -> list[WantedCut]:
+) -> list[ClassCut]:
     """All rates asked for, and their guards where the cells are large enough for them.
 
     A target comes with its tolerance; of two for the same rate the stricter counts. `sizes` are the
@@ -96,11 +111,12 @@ def wanted_cuts(
         cells = tuple(scores.cell_distributions[offset : offset + scores.n_groups])
         common = float(pooled[on].threshold(rate))
         wanted.append(
-            WantedCut(
-                on,
-                rate,
-                (on, rate) in asked,
-                guarded,
+            ClassCut(
+                name=f"{on} at {rate:.4g}",
+                strand=on,
+                rate=rate,
+                asked=(on, rate) in asked,
+                guarded=guarded,
                 tolerance=tolerance,
                 common=common,
                 own=np.array([float(cell.threshold(rate)) for cell in cells]),
@@ -111,7 +127,7 @@ def wanted_cuts(
     return _without_conflicts(wanted)
 
 
-def _without_conflicts(wanted: list[WantedCut]) -> list[WantedCut]:
+def _without_conflicts(wanted: list[ClassCut]) -> list[ClassCut]:
     """Without the guards that some group has on the other side of a rate asked for.
 
     Pooled with that rate, such a guard would make a map leap at the very cut that matters, and the
@@ -125,7 +141,7 @@ def _without_conflicts(wanted: list[WantedCut]) -> list[WantedCut]:
     ]
 
 
-def _reversed(guard: WantedCut, asked: WantedCut) -> bool:
+def _reversed(guard: ClassCut, asked: ClassCut) -> bool:
     sides = np.sign(guard.own - asked.own)
     return bool(sides[0] == 0.0 or np.any(sides != sides[0]))
 
@@ -133,7 +149,7 @@ def _reversed(guard: WantedCut, asked: WantedCut) -> bool:
 # ---------------------------------------------------------------------- how far maps miss them
 
 
-def worst_excess(wanted: Sequence[WantedCut], maps: Sequence[IncreasingMap]) -> float:
+def worst_excess(wanted: Sequence[ClassCut], maps: Sequence[IncreasingMap]) -> float:
     """By how much the worst gap at a rate asked for is beyond its tolerance; at most 0 if none is.
 
     The gaps are those of the definition after the maps, ties split and the cut made in either
@@ -141,14 +157,14 @@ def worst_excess(wanted: Sequence[WantedCut], maps: Sequence[IncreasingMap]) -> 
     """
     worst = -np.inf
     for on in CLASSES:
-        asked = [cut for cut in wanted if cut.asked and cut.on == on]
+        asked = [cut for cut in wanted if cut.asked and cut.strand == on]
         if asked:
             tolerance = np.array([cut.tolerance for cut in asked])
             worst = max(worst, float(np.max(largest_gaps(asked, maps) - tolerance)) - _ROUNDING)
     return worst
 
 
-def largest_gaps(wanted: Sequence[WantedCut], maps: Sequence[IncreasingMap]) -> Floats:
+def largest_gaps(wanted: Sequence[ClassCut], maps: Sequence[IncreasingMap]) -> Floats:
     """The largest gap between any two groups after the maps, at several rates of one class."""
     rates, own = np.array([cut.rate for cut in wanted]), np.array([cut.own for cut in wanted]).T
     at = np.array([mapping(cuts) for mapping, cuts in zip(maps, own, strict=True)])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evenscore.gaps import ConstraintLike, GapFamily, RocConstraint, as_constraints
+from evenscore.gaps import ConstraintLike, GapFamily, RateConstraint, as_constraints
 from evenscore.gaps.family import EstimateSettings, family_estimates
 from evenscore.inference.estimate import check_level
 from evenscore.repairing.maps import IncreasingMap, Unseen, apply_by_group, check_unseen
@@ -21,7 +21,7 @@ from evenscore.scores import GroupedScores
 from evenscore.scores.reading import Rows, read_rows
 from evenscore.scores.sources import column_names, counted, to_array
 
-_DEFAULT = RocConstraint(on="both", rates=(1 / 8, 1 / 4))  # the paper's rates
+_DEFAULT = RateConstraint("fpr", "fnr")
 
 
 def repair(
@@ -44,16 +44,22 @@ def repair(
 ) -> Repair:
     """Find one increasing map per group after which a score meets fairness constraints.
 
-    For a ROC constraint the maps send, at every rate asked for, the groups' own cuts to a common
-    one: on the sample every gap is then below one observation, unless cuts of negatives and
-    positives conflict or scores are tied. The common cut is the one that everybody together had, so
-    thresholds in use keep their overall meaning. Wherever nothing is constrained the groups are
-    merged in the order that ranks best. For an AUC constraint they are merged by the log-odds of
-    being positive plus an offset of each group; for `inter_group`, `bnsp` and `bpsn` no other order
-    has a larger AUC at the same gap, as far as the log-odds are known. `intra_group` is refused: an
-    increasing map of a group does not change how the group is ranked. `pair_error`, which rests
-    mostly on that, moves little; what cannot be reached is told in `Repair.shortfall` and a
-    warning, with the reason.
+    At the cuts of a rate constraint the maps send the groups' own cuts, where the rate is the same
+    in all groups, to a common one. One rate (fpr, fnr or selection) is made equal; of several, all
+    of which move together with the cut of a group, the worst gap is made as small as it can be, and
+    what is left is the difference between the groups' own ROC curves. The common cut selects the
+    share that it did before, and thresholds stay where they are. A range of cuts is aligned at
+    several of them, smoothly in between: a map that followed every person of the sample would
+    follow chance, and leave larger gaps on new data. For a ROC constraint the groups' own cuts at
+    every rate are made one. Wherever nothing is constrained the groups are merged in the order that
+    ranks best.
+
+    For an AUC constraint they are merged by the log-odds of being positive plus an offset of each
+    group; for `inter_group`, `bnsp` and `bpsn` no other order has a larger AUC at the same gap, as
+    far as the log-odds are known. `intra_group` is refused: an increasing map of a group does not
+    change how the group is ranked; so are rates such as precision, which need not rise or fall with
+    the cut. `pair_error`, which rests mostly on the ranking within groups, moves little. What
+    cannot be reached is told in `Repair.shortfall` and a warning, with the reason.
 
     The intervals of `gaps["after"]` are about the score as repaired, on new data. They account for
     the sampling error of the maps: the maps have few parameters, so that the difference between a
@@ -75,7 +81,8 @@ def repair(
     sensitive_features : column, or several
         The groups; of several columns their intersections.
     constraints : name, constraint or list of them
-        What should be equal between groups; by default both ROC gaps at the rates 1/8 and 1/4.
+        What should be equal between groups; by default fpr and fnr at every cut that selects 5 % to
+        50 % of everyone.
     tolerance : float, optional
         The gap that may be left (a constraint's own comes first): the maps go no further than
         that. By default they go all the way.
@@ -83,8 +90,8 @@ def repair(
         Instead of a tolerance: go a share of the way, from 0 (the score as it is) to 1
         (everything). What is then left is no shortfall.
     guards : bool, default True
-        Align the cuts at rates around those asked for as well, so that the gap does not return on
-        new data (without, the groups are merged for AUC right up to the cut, and it does).
+        Align the cuts around those asked for as well, so that the gap does not return on new data
+        (without, the groups are merged for AUC right up to the cut, and it does).
     pos_label : label, optional
         The positive label; may be left out for labels 0/1, −1/1 and False/True.
     sample_weight : column of numbers, optional
@@ -115,16 +122,16 @@ def repair(
 
     Examples
     --------
+    >>> from evenscore import Cuts
     >>> rng = np.random.default_rng(0)
     >>> y, group = rng.integers(0, 2, 4000), rng.choice(["a", "b"], 4000)
     >>> score = rng.normal(size=4000) + y + (group == "b")
-    >>> fair = repair(y, score, sensitive_features=group)
-    >>> [round(gap.value, 2) for gap in fair.gaps["before"]]
-    [0.23, 0.29, 0.36, 0.41]
-    >>> max(abs(gap.value) for gap in fair.gaps["after"]) < 0.002
-    True
+    >>> equal = RateConstraint("fnr", cuts=Cuts(between=(0.1, 0.4)))
+    >>> fair = repair(y, score, sensitive_features=group, constraints=equal)
+    >>> [round(gap.value, 2) for gaps in fair.gaps.values() for gap in gaps]
+    [0.42, -0.01]
     >>> fair.transform([1.0, 1.0], sensitive_features=["a", "b"]).round(1)
-    array([1.4, 0.4])
+    array([1.6, 0.4])
     """
     families = as_constraints(constraints)
     settings = RepairSettings(
@@ -144,7 +151,10 @@ def repair(
 
 @dataclass(frozen=True)
 class RepairSettings:
-    """How far a repair goes, and what it takes for granted: the parameters of `repair`, checked."""
+    """How far a repair goes, and what it takes for granted: the parameters of `repair`, checked.
+
+    `averaged` says whether the repaired scores of several models will be averaged.
+    """
 
     tolerance: float | None = None
     share: float | None = None
@@ -153,6 +163,7 @@ class RepairSettings:
     min_beyond: float = 5.0
     soften: float = 0.0
     confidence_level: float = 0.95
+    averaged: bool = False
 
     def __post_init__(self) -> None:
         check_unseen(self.unseen)
@@ -201,6 +212,7 @@ def repair_rows(
         None if settings.share is None else float(settings.share),
         float(settings.min_beyond),
         scores.effective_sizes,
+        settings.averaged,
     ).run()
     estimated = EstimateSettings(confidence_level=settings.confidence_level)
     after = before = tuple(family_estimates(scores, families, estimated))

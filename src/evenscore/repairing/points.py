@@ -8,7 +8,6 @@ from scipy.optimize import isotonic_regression
 
 from evenscore.repairing.cuts import WantedCut
 from evenscore.repairing.profile import GroupProfile, Profile
-from evenscore.scores import CLASSES
 from evenscore.scores.arrays import Bools, Floats
 
 _LIGHT = 1e-9  # weight of a guard that conflicts with a rate asked for
@@ -59,11 +58,11 @@ def place(wanted: Sequence[WantedCut], profile: Profile, shares: Sequence[float]
         moved = np.repeat(kept[z], stop - start) != at[z]
         conflicts |= {points[k].name for k in np.flatnonzero(moved) if points[k].asked}
     free = np.ones(len(value) + 1, dtype=bool)
-    for on in CLASSES:
+    for strand in {point.strand for point in points}:
         ends = [
             float(cut)
             for point, cut in zip(points, common, strict=True)
-            if point.on == on and point.guarded
+            if point.strand == strand and point.guarded
         ]
         if ends:
             inside = np.concatenate(([-np.inf], value)) >= min(ends)

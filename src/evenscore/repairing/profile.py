@@ -54,6 +54,7 @@ class Profile:
     low: float
     high: float
     smallest: float  # effective size of the smallest cell
+    error: float = 0.0  # of a gap between two shares, at the most
 
     @classmethod
     def of(cls, scores: GroupedScores) -> Self:
@@ -68,7 +69,8 @@ class Profile:
             ]
             groups.append(GroupProfile(nodes, np.array(up_to)))
         ends = float(scores.score[0]), float(scores.score[-1])
-        return cls(tuple(groups), *ends, float(scores.effective_sizes.min()))
+        error = 2.0 / _NODES if max(map(len, cells)) > _NODES else 0.0
+        return cls(tuple(groups), *ends, float(scores.effective_sizes.min()), error)
 
     @cached_property
     def _rows(self) -> dict[str, Any]:

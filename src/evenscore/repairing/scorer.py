@@ -165,7 +165,10 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
         self.gaps_: dict[str, list[Estimate]] = {"before": [], "after": []}
         if constraints:
             names = ("tolerance", "share", "guards", "unseen", "min_beyond", "soften")
-            settings = RepairSettings(**{name: getattr(self, name) for name in names})
+            settings = RepairSettings(
+                **{name: getattr(self, name) for name in names},
+                averaged=len(self.estimators_) > 1,
+            )
             checked = to_numbers(score, "The score")
             rows = Rows(positive, data.codes, data.groups, data.weight, checked, data.cluster)
             self.repair_ = repair_rows(

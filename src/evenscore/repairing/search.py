@@ -1,19 +1,22 @@
 """Look for the maps: as little movement as the tolerances allow, as much AUC as can be kept."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from evenscore.gaps.family import Alignment, GapFamily, family_values
+from evenscore.gaps.cuts import Cuts
+from evenscore.gaps.family import Alignment, CommonTarget, GapFamily, family_values
 from evenscore.repairing.alignment import Aligner, Order, calibrated, common_order, mixed
-from evenscore.repairing.cuts import WantedCut, wanted_cuts, worst_excess
+from evenscore.repairing.common_cuts import common_cuts
+from evenscore.repairing.cuts import ClassCut, WantedCut, wanted_cuts, worst_excess
 from evenscore.repairing.maps import IncreasingMap
 from evenscore.repairing.points import Points, place
 from evenscore.repairing.profile import Profile
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats
+from evenscore.scores.selection import ROUNDING
 
 Maps = tuple[IncreasingMap, ...]
 
@@ -30,6 +33,22 @@ class Goal:
     family: GapFamily
     alignment: Alignment
     tolerance: float
+
+
+def joined_targets(goals: Sequence[Goal]) -> list[tuple[CommonTarget, float]]:
+    """The rates asked for at cuts of everybody, those at the same cuts as one; and tolerances.
+
+    The strictest tolerance counts.
+    """
+    joined: dict[Cuts, tuple[CommonTarget, float]] = {}
+    for goal in goals:
+        target = goal.alignment.common
+        if target is None:
+            continue
+        known, tolerance = joined.get(target.cuts, (target, goal.tolerance))
+        rates = tuple(dict.fromkeys((*known.rates, *target.rates)))
+        joined[target.cuts] = replace(target, rates=rates), min(tolerance, goal.tolerance)
+    return list(joined.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +71,8 @@ class Search:
     """The sample, what is asked for, and how far to go.
 
     With a `share` that much of the way is gone, whatever the tolerances; None goes as far as these
-    ask for. `sizes` are the effective sizes of the cells by the labels, (2, K).
+    ask for. `sizes` are the effective sizes of the cells by the labels, (2, K); `averaged` says
+    whether the repaired scores of several models will be averaged.
     """
 
     scores: GroupedScores
@@ -60,6 +80,7 @@ class Search:
     share: float | None
     min_beyond: float
     sizes: Floats
+    averaged: bool = False
 
     @cached_property
     def _profile(self) -> Profile:
@@ -82,14 +103,47 @@ class Search:
     def _shifted(self) -> list[Goal]:
         return [goal for goal in self.goals if goal.alignment.by_shifts]
 
-    def run(self) -> Solution:
-        """Points for the cuts, an order in between, offsets for what is closed by shifts."""
-        wanted = wanted_cuts(
+    @cached_property
+    def _at_common(self) -> list[Goal]:
+        return [goal for goal in self.goals if goal.alignment.common is not None]
+
+    def _wanted(self) -> list[WantedCut]:
+        """The cuts to be aligned: those of the groups' own classes, then those of everybody."""
+        of_classes = wanted_cuts(
             self.scores,
             [(cut, goal.tolerance) for goal in self.goals for cut in goal.alignment.cuts],
             min_beyond=self.min_beyond,
             sizes=self.sizes,
         )
+        wanted: list[WantedCut] = list(of_classes)
+        for target, tolerance in joined_targets(self.goals):
+            wanted += common_cuts(
+                self.scores,
+                target,
+                tolerance,
+                min_beyond=self.min_beyond,
+                sizes=self.sizes,
+                averaged=self.averaged,
+            )
+        return wanted
+
+    def _excess(self, wanted: list[WantedCut], maps: Maps) -> float:
+        """By how much the worst gap is beyond its tolerance after the maps; at most 0 if none is.
+
+        At cuts of everybody it is measured on the profile, whose error is allowed for.
+        """
+        worst = worst_excess([cut for cut in wanted if isinstance(cut, ClassCut)], maps)
+        if self._at_common:
+            mapped = self._profile.scores(maps)
+            for goal in self._at_common:
+                sizes = np.nan_to_num(np.abs(goal.family.values(mapped)), nan=1.0)
+                beyond = float(np.max(sizes)) + self._profile.error - goal.tolerance
+                worst = max(worst, beyond - ROUNDING)
+        return worst
+
+    def run(self) -> Solution:
+        """Points for the cuts, an order in between, offsets for what is closed by shifts."""
+        wanted = self._wanted()
         if self._profile.low == self._profile.high:
             return Solution(self._score_order)
         asked = [cut for cut in wanted if cut.asked]
@@ -98,7 +152,7 @@ class Search:
             points = place(wanted, self._profile, [0.0] * len(wanted))
         else:
             points = self._points(wanted)
-        if asked and not self._shifted and worst_excess(wanted, self._score_order) <= 0.0:
+        if asked and not self._shifted and self._excess(wanted, self._score_order) <= 0.0:
             return Solution(self._score_order)  # every gap is within its tolerance already
         in_place = bool(np.all(points.at == points.value))
         orders: list[Order] = [self._score_order] * len(points.free)
@@ -112,7 +166,7 @@ class Search:
             return Solution(self._score_order, span=span, free=free)
         maps = self._aligner.maps(points, orders)
         if asked and not self._shifted and self.share is None:
-            before, after = (worst_excess(wanted, some) for some in (self._score_order, maps))
+            before, after = (self._excess(wanted, some) for some in (self._score_order, maps))
             if after > before:  # ties or conflicts: the score is better left alone
                 maps = self._score_order
         return Solution(maps, points.conflicts, span, free)
@@ -126,7 +180,7 @@ class Search:
         slacks = np.linspace(1.0, 0.0, _SLACKS) if any(cut.tolerance for cut in wanted) else [0.0]
         for slack in slacks:
             points = place(wanted, self._profile, [cut.share(float(slack)) for cut in wanted])
-            if slack == 0.0 or worst_excess(wanted, self._straight(points)) <= 0.0:
+            if slack == 0.0 or self._excess(wanted, self._straight(points)) <= 0.0:
                 break
         return points
 
@@ -143,7 +197,7 @@ class Search:
         order may bring a gap further beyond its tolerance than straight lines do.
         """
         orders: list[Order] = [None] * len(points.free)
-        most = max(0.0, worst_excess(wanted, self._straight(points)))
+        most = max(0.0, self._excess(wanted, self._straight(points)))
         smaller = float(self.scores.effective_sizes.sum(axis=1).min())
         others: list[tuple[Order, float]] = [(self._score_order, -1e-9)]
         if self.share is None or self.share >= 1.0:
@@ -154,7 +208,7 @@ class Search:
                 trial = [order if i == k else old for i, old in enumerate(orders)]
                 maps = self._aligner.maps(points, trial)
                 auc = self._profile.auc(maps)
-                if auc > best + least and worst_excess(wanted, maps) <= most:
+                if auc > best + least and self._excess(wanted, maps) <= most:
                     best, orders = auc, trial
         return orders
 

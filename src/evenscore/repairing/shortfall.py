@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenscore.inference.estimate import Estimate
-from evenscore.repairing.search import Goal, Solution
+from evenscore.repairing.search import Goal, Solution, joined_targets
 from evenscore.scores import GroupedScores
 
 
@@ -19,24 +19,45 @@ def shortfall(
 ) -> str | None:
     """A sentence about the worst gap that is left beyond its tolerance; None if none is.
 
-    Beyond means: by more than one observation of the smallest cell; after softening, by more than
-    sampling error explains.
+    Beyond means: by more than one observation of the smallest cell; after softening, and at cuts of
+    everybody where no tolerance is given, by more than sampling error explains.
     """
     owners = [(goal, cells) for goal in goals for cells in goal.family.cells(scores.n_groups)]
-    left = [max(gap.low, -gap.high) if soft else abs(gap.value) for gap in after]
-    beyond = [size - goal.tolerance for size, (goal, _) in zip(left, owners, strict=True)]
+    beyond = np.empty(len(after))
+    for k, (gap, (goal, _)) in enumerate(zip(after, owners, strict=True)):
+        surely = soft or (goal.alignment.common is not None and not goal.tolerance)
+        left = max(gap.low, -gap.high) if surely else abs(gap.value)
+        beyond[k] = np.nan_to_num(left) - goal.tolerance
     worst = int(np.argmax(beyond))
     if beyond[worst] <= 1.0 / float(scores.effective_sizes.min()) + 1e-9:
         return None
     gap, (goal, looked_at) = after[worst], owners[worst]
-    if goal.alignment.cuts:
+    if goal.alignment.cuts or goal.alignment.common is not None:
         cells = np.flatnonzero(looked_at)
-        reason = _why_cuts(scores, solution, gap, cells.tolist(), soft)
+        reason = _why_together(goals, goal) or _why_cuts(
+            scores, solution, gap, cells.tolist(), soft
+        )
     else:
         reason = _why_shifts(scores, goals, solution)
     return (
         f"The repair leaves {gap.kind} between {gap.first} and {gap.second} at {gap.value:+.3f} on "
         f"the sample, beyond the tolerance of {goal.tolerance:g}: {reason}."
+    )
+
+
+def _why_together(goals: Sequence[Goal], goal: Goal) -> str:
+    """Why several rates at the same cuts cannot all be equal; empty if there is one."""
+    if goal.alignment.common is None:
+        return ""
+    cuts = goal.alignment.common.cuts
+    [rates] = [target.rates for target, _ in joined_targets(goals) if target.cuts == cuts]
+    if len(rates) < 2:
+        return ""
+    *names, last = (rate.name for rate in rates)
+    return (
+        f"one map per group moves its {', '.join(names)} and {last} together, and the groups' own "
+        "ROC curves differ by as much, which no increasing map changes; for one of these rates "
+        "alone the gaps can be closed"
     )
 
 

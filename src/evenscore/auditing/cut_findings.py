@@ -1,0 +1,154 @@
+"""What happens at the cuts in use, in the user's words: the first findings of every audit."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from evenscore.auditing.blocks import CutsInUse
+from evenscore.auditing.parts import Finding
+from evenscore.auditing.result import AuditResult
+from evenscore.inference.estimate import Estimate, GapKey, percent
+from evenscore.scores import CLASSES
+from evenscore.scores.rates import CATALOGUE
+
+Higher = Mapping[GapKey, tuple[str, str]]
+"""Who ranks higher by a gap, and who lower."""
+
+
+def at_the_cuts(result: AuditResult, higher: Higher) -> Iterable[Finding]:
+    """What happens there: gaps beyond the tolerance, what cannot be told, what is shown to be even.
+
+    One sentence for each rate whose gap is beyond, about the worst pair of main groups, and one for
+    all other rates together.
+    """
+    block = result.block(CutsInUse)
+    if block.reason:
+        text = f"Nothing can be said about the cuts in use: {block.reason}."
+        yield Finding("unclear", text)
+        return
+    unclear: dict[str, list[Estimate]] = {}
+    even: dict[str, list[Estimate]] = {}
+    by_rate: dict[str, list[Estimate]] = {}
+    for gap in result.cut_gaps:
+        by_rate.setdefault(rate_title(gap), []).append(gap)
+    for title, gaps in by_rate.items():
+        beyond = [gap for gap in gaps if gap.verdict == "beyond"]
+        if beyond:
+            yield Finding("gap", _beyond_at_a_cut(result, _worst(result, beyond), higher))
+        elif all(gap.verdict == "within" for gap in gaps):
+            even[title] = gaps
+        else:
+            unclear[title] = gaps
+    if (
+        len(unclear) + len(even) == len(by_rate)
+        and block.certificate
+        and block.certificate.certified
+    ):
+        unclear, even = {}, by_rate  # one statement about all of them, named beforehand
+    if unclear:
+        yield _unclear_at_the_cuts(result, unclear)
+    if even:
+        yield _even_at_the_cuts(result, even, all_rates=len(even) == len(by_rate))
+
+
+def _beyond_at_a_cut(result: AuditResult, gap: Estimate, higher: Higher) -> str:
+    """A gap that lies beyond, in numbers that people can check."""
+    settings = result.settings
+    least = min(abs(end) for end in gap.ends("beyond"))
+    asked = "" if result.block(CutsInUse).asked else " over the cuts in use"
+    many = asked or (f" over all {result.n_gaps:,} gaps" if result.n_gaps > 1 else "")
+    text = (
+        f"{capital(gap.words)}: {_points(gap.value)}, at least {_number(least)} with "
+        f"{percent(settings.confidence_level)} confidence{many}, beyond the tolerance of "
+        f"{_points(settings.tolerance)}."
+    )
+    return text + favours(result, gap, higher)
+
+
+def _unclear_at_the_cuts(result: AuditResult, unclear: Mapping[str, list[Estimate]]) -> Finding:
+    """What cannot be told there, and how large a gap may be."""
+    settings = result.settings
+    gaps = [gap for some in unclear.values() for gap in some]
+    known = [gap for gap in gaps if gap.has_interval]
+    where, tolerance = result.cuts.text(settings.words), _points(settings.tolerance)
+    if not known:
+        reason = gaps[0].warnings[0] if gaps[0].warnings else "there is no interval"
+        text = f"{capital(where)} nothing can be said about the {_listed(unclear)}: {reason}."
+        return Finding("unclear", text)
+    worst = _worst(result, known)
+    most = max(abs(end) for gap in known for end in gap.ends("within"))
+    text = (
+        f"{capital(where)} this sample cannot tell whether the {_listed(unclear)} of the groups "
+        f"differ by more than {tolerance}: the largest difference seen is {_points(worst.value)} "
+        f"({worst.words}), and up to {_number(most)} may be true."
+    )
+    return Finding("unclear", text + _how_many(result))
+
+
+def _how_many(result: AuditResult) -> str:
+    """How many people it would take to be sure, if it is for the lack of them that nobody is."""
+    certificate, words = result.certificate, result.settings.words
+    if certificate is None or certificate.lacking != "data" or not certificate.needed:
+        return ""
+    cell, now = certificate.smallest
+    for on in CLASSES:
+        cell = cell.replace(f"{on} of ", f"{words.of(on)} of ", 1) if cell.startswith(on) else cell
+    return (
+        f" For a score without any difference to be shown to have none beyond the tolerance, it "
+        f"would take about {certificate.needed:,} {cell}; there are {now:,}."
+    )
+
+
+def _even_at_the_cuts(
+    result: AuditResult, even: Mapping[str, list[Estimate]], *, all_rates: bool
+) -> Finding:
+    """What is shown to be within the tolerance there."""
+    settings = result.settings
+    worst = _worst(result, [gap for some in even.values() for gap in some])
+    where = capital(result.cuts.text(settings.words)).replace("At cuts", "At all cuts", 1)
+    text = (
+        f"{where} the {_listed(even)} of all groups differ by at most "
+        f"{_points(settings.tolerance)}, with {percent(settings.confidence_level)} confidence; the "
+        f"largest difference seen is {_points(worst.value)} ({worst.words})."
+    )
+    return Finding("even" if all_rates else "context", text)
+
+
+def _worst(result: AuditResult, gaps: Iterable[Estimate]) -> Estimate:
+    """The largest gap, of main groups if there are such."""
+    return min(gaps, key=lambda gap: (not result.is_headline(gap), -abs(np.nan_to_num(gap.value))))
+
+
+def rate_title(gap: Estimate) -> str:
+    """The rates that a gap compares: 'false negative rates'."""
+    title = CATALOGUE[gap.name.removesuffix("_gap")].title
+    return title if title.endswith("positives") else f"{title}s"
+
+
+def _listed(titles: Iterable[str]) -> str:
+    *first, last = titles
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _points(share: float) -> str:
+    """A difference of two shares: '12.7 points'."""
+    number = _number(share)
+    return f"{number} point" if number == "1" else f"{number} points"
+
+
+def _number(share: float) -> str:
+    return f"{abs(100.0 * share):.1f}".removesuffix(".0")
+
+
+def favours(result: AuditResult, gap: Estimate, higher: Higher) -> str:
+    """Whom a gap favours, if that is known: where low scores are selected, who ranks lower is."""
+    ranked = higher.get(gap.key)
+    if ranked is None:
+        return ""
+    low = result.settings.cuts is not None and result.settings.cuts.selected == "low"
+    return result.settings.words.favours(*(ranked[::-1] if low else ranked))
+
+
+def capital(text: str) -> str:
+    """The text with a capital letter first."""
+    return text[:1].upper() + text[1:]
