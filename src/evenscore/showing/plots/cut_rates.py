@@ -227,7 +227,7 @@ class CutRatesDisplay(ScoreDisplay):
             The display, not yet drawn: of the main groups if there are many.
         """
         known = [curve.rate for curve in result.cut_curves.rates]
-        rate = known[0] if rate is None and known else rate
+        rate = rate or next(iter(known), "")
         if rate not in known:
             raise ValueError(f"The audit has no rate {rate!r} at its cuts; it has {known}.")
         compared = result.compared_groups

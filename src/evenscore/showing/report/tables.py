@@ -167,7 +167,7 @@ def _changes_at_cuts(
         sentences.append(
             f"{what} in {_rate(gap)} between {gap.one.first} and {gap.one.second} is {one:.1f} "
             f"points with “{names[1]}”, against {other:.1f} points with “{names[0]}”. "
-            f"{said[gap.change]}, with {level} confidence over all that is compared."
+            f"{said[gap.change]} with {level} confidence over all that is compared."
         )
     return sentences
 
