@@ -204,6 +204,51 @@ def test_intervals_of_a_range_are_nested(seed):
     assert (np.diff([high for _, high in sizes]) >= -1e-12).all()
 
 
+@given(st.integers(0, 10**6), st.sampled_from([0.3, 1.0, 1.96]))
+def test_the_lower_end_is_about_gaps_of_the_sign_of_the_largest_seen(seed, z):
+    ladder = ladder_of(*draw(seed, n=80, levels=None))
+    errors, rate = RateErrors(ladder), CATALOGUE["error"]
+    [[gap]] = range_gaps(errors, [rate], (10, 60), (8, 65), [(0, 1)])
+    q, best = band_quantile(gap.maxima, z), 0.0
+    for step in grid_steps(ladder, 10, 60).tolist():
+        at = errors.at(rate, ladder.selected(np.array([step])))
+        one, two = at.value[0].tolist()
+        if (one > two) == (gap.value > 0.0):
+            best = max(best, abs(one - two) - q * at.gap((0, 1))[1][0])
+    assert gap.low(z) == pytest.approx(best, abs=1e-12)
+    low, high = gap.interval(z)
+    assert low <= gap.value <= high
+    if best == 0.0:
+        assert low == -high
+
+
+def crossing_people():
+    """At 2 three in a hundred of a and 14 of b are selected, surely; at 1 rather 55 and 40."""
+    n, score = 300, []
+    for top, middle in ((9, 165), (45, 120)):
+        score += [np.linspace(2.001, 3, top), np.linspace(1.001, 2, middle - top)]
+        score += [np.linspace(0, 1, n - middle)]
+    both = np.concatenate([*score, np.tile(np.linspace(0, 3, n), 2)])
+    return np.repeat([0, 1], 2 * n), both, np.tile(np.repeat(["a", "b"], n), 2)
+
+
+def test_a_sure_gap_does_not_vouch_for_an_unsure_one_the_other_way():
+    y, score, group = crossing_people()
+    scores = make(y, score, group)
+    at = RateConstraint("fpr", cuts=Cuts(thresholds=(1.0, 2.0))).estimates(scores)
+    [gap] = RateConstraint("fpr", cuts=Cuts(between=(0.05, 0.6), of="negatives")).estimates(scores)
+    # The gap the other way is the surer one of the two, and the smaller.
+    assert abs(at[0].value) > abs(at[1].value)
+    assert at[0].low > 0.0 > at[1].high
+    assert -at[1].high > at[0].low
+    assert gap.value == pytest.approx(at[0].value, abs=0.01)
+    assert gap.low < at[0].low
+    [turned] = RateConstraint("fpr", cuts=Cuts(between=(0.05, 0.6), of="negatives")).estimates(
+        make(y, score, np.where(group == "a", "z", "b"))
+    )
+    assert (turned.low, turned.high) == pytest.approx((-gap.high, -gap.low))
+
+
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30))
 def test_undominated_points_are_enough(points):
     points = np.array(points).T
