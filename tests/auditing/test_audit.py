@@ -707,6 +707,21 @@ def test_a_score_the_wrong_way_round_and_groups_that_look_alike_are_pointed_out(
     assert es.audit(y, score, sensitive_features=group).warnings == ()
 
 
+def test_low_scores_selected_of_positives_who_score_low_are_as_they_should_be():
+    """A probability of default is low for people who repay."""
+    y, score, group, _ = draw(3, n=400)
+    low = es.Cuts(between=(0.1, 0.4), selected="low")
+    sensible = es.audit(y, -score, sensitive_features=group, cuts=low)
+    assert sensible.auc.high < 0.5
+    assert not any("ranks positives" in warning for warning in sensible.warnings)
+    odd = es.audit(y, score, sensitive_features=group, cuts=low)
+    assert odd.auc.low > 0.5
+    assert odd.warnings[0].startswith(
+        "Low scores are selected, but the score ranks positives above negatives (AUC 0."
+    )
+    assert odd.warnings[0].endswith("and does a low score speak for it?")
+
+
 def test_a_constant_score_ranks_nobody_and_that_comes_first():
     result = es.audit([0, 1] * 50, np.zeros(100), sensitive_features=["a", "b", "b", "a"] * 25)
     assert result.findings[0].text.startswith("All scores are equal: the score ranks nobody")

@@ -240,6 +240,63 @@ def test_a_score_too_coarse_for_the_range_says_so():
     assert es.AuditResult.from_dict(json.loads(result.to_json())).to_json() == result.to_json()
 
 
+@pytest.mark.parametrize("inclusive", [False, True])
+@pytest.mark.parametrize("selected", ["high", "low"])
+def test_shares_without_a_cut_have_no_row(selected, inclusive):
+    """Three quarters share the extreme score: the cut at a tenth would select nobody."""
+    y, _, group, _ = draw(6, n=400)
+    extreme = 1.0 if selected == "high" else -1.0
+    score = extreme * (np.arange(len(y)) % 4 > 0)
+    more = {"selected": selected, "inclusive": inclusive}
+    result = es.audit(y, score, sensitive_features=group, cuts=es.Cuts(at=(0.1, 0.8), **more))
+    assert result.thresholds.labels == ("selects at most 80% of everyone",)
+    assert result.thresholds.selected_share == pytest.approx(0.75)
+    told = [finding.text for finding in result.findings]
+    [nothing] = [text for text in told if "nothing can be said" in text]
+    assert nothing == (
+        "At the cut that selects 10% of everyone nothing can be said about the false positive "
+        "rates and false negative rates: the strictest cut of this score selects 75% of everyone "
+        "already."
+    )
+    for cuts in (es.Cuts(at=0.1, **more), es.Cuts(between=(0.1, 0.8), **more)):
+        for labels in (y, None):
+            equal = es.audit(labels, np.ones(len(y)), sensitive_features=group, cuts=cuts)
+            assert len(equal.thresholds.thresholds) == 0
+            assert equal.block(CutsInUse).table() is None
+            assert not any("times as often" in finding.text for finding in equal.findings)
+            stored = json.loads(equal.to_json())
+            jsonschema.validate(stored, audit_schema())
+            assert es.AuditResult.from_dict(stored).to_json() == equal.to_json()
+
+
+def test_small_groups_where_there_is_no_cut():
+    y, group = np.tile([0, 0, 1, 1], 100), np.array(["a", "b"] * 198 + ["few"] * 4)
+    result = es.audit(y, np.ones(400), sensitive_features=group, cuts=es.Cuts(at=0.1))
+    table = result.blocks["small_groups"].table()
+    assert table.columns[-1] == "selected at no cut (95%)"
+    assert table.rows[0][-1] == "–"
+
+
+def test_a_cut_without_a_value_has_a_sentence_of_its_own():
+    y, score, group = even_people(4_000, seed=2)
+    cuts = es.Cuts(thresholds=(0.5, 99.0))
+    fair = es.RateConstraint("fpr", "fnr", cuts=cuts)
+    for tolerance, kind in ((0.03, "unclear"), (0.2, "context")):
+        result = es.audit(y, score, sensitive_features=group, constraints=fair, tolerance=tolerance)
+        told = [finding for finding in result.findings if finding.about == "cuts"]
+        [without] = [finding for finding in told if "nothing can be said" in finding.text]
+        assert without.kind == "unclear"
+        assert without.text == (
+            "Above the cut 99 nothing can be said about the false positive rates and false "
+            "negative rates: the cut 99 selects nobody or everybody."
+        )
+        [other] = [finding for finding in told if finding is not without]
+        assert other.kind == kind
+        assert other.text.startswith("Above the cut 0.5 ")
+        assert "99" not in other.text
+        assert not any("no value" in finding.text for finding in result.findings)
+
+
 def test_other_gaps_alone_leave_the_cuts_as_context(tmp_path):
     y, score, group, _ = draw(7, n=900, levels=None, shift=1.2)
     result = es.audit(y, score, sensitive_features=group, constraints="bnsp")
@@ -359,6 +416,15 @@ def test_a_certificate_speaks_even_where_single_gaps_are_not_decided():
     blocks = {**result.blocks, CutsInUse.name: block}
     first = findings_of(replace(result, gaps=unclear, blocks=blocks), {})[0]
     assert first.kind == "even"
+    # What it covers is not counted as inconclusive beside it.
+    others = len(unclear) - len(result.cut_gaps)
+    assert others > 0
+    told = findings_of(replace(result, gaps=unclear, blocks=blocks), {})
+    [counted] = [finding.text for finding in told if "inconclusive" in finding.text]
+    assert counted.startswith(f"{others} of {len(unclear)} gaps are inconclusive")
+    alone = tuple(replace(gap, verdict="unclear") for gap in result.cut_gaps)
+    told = findings_of(replace(result, gaps=alone, blocks=blocks), {})
+    assert not any("inconclusive" in finding.text for finding in told)
     beyond = (replace(unclear[0], verdict="beyond"), *unclear[1:])
     told = findings_of(replace(result, gaps=beyond, blocks=blocks), {})
     assert [finding.kind for finding in told[:2]] == ["gap", "unclear"]

@@ -254,6 +254,16 @@ def test_fail_on_gap(table, tmp_path):
     assert run("audit", even, *ASKED, "--fail-on-gap", "--quiet").exit_code == 0
 
 
+def test_gaps_that_cannot_be_checked_are_counted_with_the_reason(table):
+    asked = (*ASKED, "--equal", "fpr", "--fail-on-gap", "--quiet", "--tolerance", "0.49")
+    result = run("audit", table, *asked, "--cuts", "thresholds=0.5,99")
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "1 of 10 gaps could not be checked (fpr_gap has no value: the cut 99 selects nobody or "
+        "everybody).\n"
+    )
+
+
 def test_an_even_score_of_two_levels_does_not_fail(tmp_path):
     columns = people(shift=0.0)
     columns["score"] = [float(score > 0.5) for score in columns["score"]]

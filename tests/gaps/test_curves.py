@@ -14,6 +14,8 @@ from evenscore import CurveConstraint, Cuts, GroupedScores, RateConstraint
 from evenscore.gaps import EstimateSettings
 from evenscore.gaps.smooth import smooth_cells
 from evenscore.gaps.words import Words
+from evenscore.inference.bridges import band_quantile
+from evenscore.inference.curve_gaps import RangeCurveGap
 
 RATES = (0.07, 0.125, 0.5, 0.9)
 
@@ -174,6 +176,19 @@ def test_estimates_are_the_values_and_agree_with_themselves(seed, levels):
             assert gap.first_value - gap.second_value == pytest.approx(value, abs=1e-9)
             assert -1.0 <= gap.low <= gap.value <= gap.high <= 1.0
             assert (gap.p_value <= 0.05) == gap.differs_from_zero or abs(gap.p_value - 0.05) < 1e-3
+
+
+def test_a_sure_gap_does_not_vouch_for_an_unsure_one_the_other_way():
+    """Of curves that cross, "at least so much" is about the direction of the largest gap seen."""
+    gaps, errors = np.array([0.2, -0.15]), np.array([0.05, 0.01])
+    for sign in (1.0, -1.0):
+        one, two = (0.7, 0.5) if sign > 0.0 else (0.5, 0.7)
+        gap = RangeCurveGap(0.1, one, two, sign * gaps, errors, np.full(100, 2.0))
+        q = band_quantile(gap.maxima, 1.0)
+        assert gap.interval(1.0) == pytest.approx(
+            tuple(sorted((sign * (0.2 - q * 0.05), sign * 0.25)))
+        )
+        assert gap.interval(1.0)[0] < gap.value < gap.interval(1.0)[1]
 
 
 def test_both_groups_may_be_asked_for_in_any_order():

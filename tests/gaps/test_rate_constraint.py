@@ -80,6 +80,20 @@ def test_values_and_estimates_are_those_of_loops_over_people(levels, n_groups, w
     assert number == len(keys) == len(values) == len(estimates)
 
 
+@pytest.mark.parametrize("selected", ["high", "low"])
+@pytest.mark.parametrize("inclusive", [False, True])
+def test_a_threshold_is_called_as_its_users_call_it(selected, inclusive):
+    """Not by the nearest score of the sample, which makes the same cut."""
+    scores = make(*draw(5, n=300, n_groups=3, levels=None))
+    cut, other = 0.123456, 0.5
+    assert not np.isin([cut, other], scores.score).any()
+    cuts = Cuts(thresholds=(cut, other), selected=selected, inclusive=inclusive)
+    gaps = RateConstraint("fpr", "fnr", cuts=cuts).estimates(scores)
+    assert [gap.threshold for gap in gaps] == [cut, other] * 6
+    for gap in gaps:
+        assert f"at the cut {gap.threshold:.10g}, which selects" in gap.words
+
+
 def test_the_catalogue_is_tested_whole():
     assert rate_names() == NAMES
 

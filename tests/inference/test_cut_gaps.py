@@ -8,12 +8,16 @@ from hypothesis import strategies as st
 from naive_cuts import NAMES, Sample
 
 from evenscore import Cuts, GroupedScores, RateConstraint
+from evenscore.gaps import EstimateSettings
 from evenscore.inference.bridges import DRAWS, Bridges, band_quantile, grid_steps
 from evenscore.inference.cut_certificates import certify_rates
 from evenscore.inference.cut_gaps import RateErrors, point_gaps, range_gaps, undominated
+from evenscore.inference.decisions import decide
 from evenscore.inference.intervals import wilson
 from evenscore.scores.rates import CATALOGUE
 from evenscore.scores.selection import Ladder
+
+SETTINGS = EstimateSettings()
 
 
 def make(y, score, group, weight=None, **more):
@@ -202,6 +206,53 @@ def test_intervals_of_a_range_are_nested(seed):
     assert all(0.0 <= low <= abs(gap.value) + 1e-12 <= high + 2e-12 for low, high in sizes)
     assert (np.diff([low for low, _ in sizes]) <= 1e-12).all()
     assert (np.diff([high for _, high in sizes]) >= -1e-12).all()
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.3, 1.0, 1.96]))
+def test_the_lower_end_is_about_gaps_of_the_sign_of_the_largest_seen(seed, z):
+    y, score, group, _ = draw(seed, n=80, levels=None)
+    ladder = ladder_of(np.tile(y, 30), np.tile(score, 30), np.tile(group, 30))
+    errors, rate = RateErrors(ladder), CATALOGUE["error"]
+    [[gap]] = range_gaps(errors, [rate], (10, 60), (8, 65), [(0, 1)])
+    q, best = band_quantile(gap.maxima, z), 0.0
+    for step in grid_steps(ladder, 10, 60).tolist():
+        at = errors.at(rate, ladder.selected(np.array([step])))
+        one, two = at.value[0].tolist()
+        if (one > two) == (gap.value > 0.0):
+            best = max(best, abs(one - two) - q * at.gap((0, 1))[1][0])
+    assert gap.low(z) == pytest.approx(best, abs=1e-12)
+    low, high = gap.interval(z)
+    assert low <= gap.value <= high
+    if best == 0.0:
+        assert low == -high
+
+
+def crossing_people():
+    """At 2, 1 % of a and 12 % of b are selected, surely; at 1, less surely, 53 % and 41 %."""
+    n, score = 700, []
+    for top, middle in ((7, 371), (84, 287)):
+        score += [np.linspace(2.001, 3, top), np.linspace(1.001, 2, middle - top)]
+        score += [np.linspace(0, 1, n - middle)]
+    both = np.concatenate([*score, np.tile(np.linspace(0, 3, n), 2)])
+    return np.repeat([0, 1], 2 * n), both, np.tile(np.repeat(["a", "b"], n), 2)
+
+
+def test_a_sure_gap_does_not_vouch_for_an_unsure_one_the_other_way():
+    y, score, group = crossing_people()
+    scores = make(y, score, group)
+    range_of_cuts = RateConstraint("fpr", cuts=Cuts(between=(0.05, 0.65), of="negatives"))
+    at = RateConstraint("fpr", cuts=Cuts(thresholds=(1.0, 2.0))).estimates(scores)
+    [gap] = range_of_cuts.estimates(scores)
+    assert at[0].value > -at[1].value
+    assert gap.value == pytest.approx(at[0].value, abs=0.01)
+    # The gap the other way is smaller and surer: with it, the least would be about 0.07.
+    assert 0.0 < gap.low < at[0].low < -at[1].high
+    assert gap.low < 0.06
+    [turned] = range_of_cuts.estimates(make(y, score, np.where(group == "a", "z", "b")))
+    assert (turned.low, turned.high) == pytest.approx((-gap.high, -gap.low))
+    [decided] = decide([gap], 0.06, 0.95, intervals=range_of_cuts.intervals(scores, SETTINGS))
+    assert decided.verdict == "unclear"
+    assert decided.beyond_test.low == pytest.approx(gap.low)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30))

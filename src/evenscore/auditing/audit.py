@@ -300,7 +300,7 @@ def _audit(
         warnings=(
             *notes,
             *groups.warnings(scores),
-            *warnings_about(scores, sample, zero_weights, auc),
+            *warnings_about(scores, sample, zero_weights, auc, request.cuts.selected),
         ),
         assumptions=assumptions_of(sample, settings.trained_on),
         _families=tuple(request.families),

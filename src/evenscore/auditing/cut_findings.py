@@ -32,23 +32,30 @@ def at_the_cuts(result: AuditResult, higher: Higher) -> Iterable[Finding]:
     for gap in result.cut_gaps:
         by_rate.setdefault(rate_title(gap), []).append(gap)
     for title, gaps in by_rate.items():
-        beyond = [gap for gap in gaps if gap.verdict == "beyond"]
+        known = [gap for gap in gaps if gap.verdict != "undefined"]
+        beyond = [gap for gap in known if gap.verdict == "beyond"]
         if beyond:
             yield Finding("gap", _beyond_at_a_cut(result, _worst(result, beyond), higher))
-        elif all(gap.verdict == "within" for gap in gaps):
-            even[title] = gaps
-        else:
-            unclear[title] = gaps
-    if (
-        len(unclear) + len(even) == len(by_rate)
-        and block.certificate
-        and block.certificate.certified
-    ):
+        elif known and all(gap.verdict == "within" for gap in known):
+            even[title] = known
+        elif known:
+            unclear[title] = known
+    if certified_at_the_cuts(result):
         unclear, even = {}, by_rate  # one statement about all of them, named beforehand
     if unclear:
         yield _unclear_at_the_cuts(result, unclear)
+    undefined = [gap for gap in result.cut_gaps if gap.verdict == "undefined"]
+    yield from _undefined_at_the_cuts(result, undefined)
     if even:
-        yield _even_at_the_cuts(result, even, all_rates=len(even) == len(by_rate))
+        all_rates = len(even) == len(by_rate) and not undefined
+        yield _even_at_the_cuts(result, even, all_rates=all_rates)
+
+
+def certified_at_the_cuts(result: AuditResult) -> bool:
+    """Whether all gaps at the cuts are shown to be within the tolerance, by one statement."""
+    certificate = result.block(CutsInUse).certificate
+    decided = all(gap.verdict in ("within", "unclear") for gap in result.cut_gaps)
+    return certificate is not None and certificate.certified and decided
 
 
 def _beyond_at_a_cut(result: AuditResult, gap: Estimate, higher: Higher) -> str:
@@ -69,20 +76,34 @@ def _unclear_at_the_cuts(result: AuditResult, unclear: Mapping[str, list[Estimat
     """What cannot be told there, and how large a gap may be."""
     settings = result.settings
     gaps = [gap for some in unclear.values() for gap in some]
-    known = [gap for gap in gaps if gap.has_interval]
-    where, tolerance = result.cuts.text(settings.words), _points(settings.tolerance)
-    if not known:
-        reason = gaps[0].warnings[0] if gaps[0].warnings else "there is no interval"
-        text = f"{capital(where)} nothing can be said about the {_listed(unclear)}: {reason}."
-        return Finding("unclear", text)
-    worst = _worst(result, known)
-    most = max(abs(end) for gap in known for end in gap.ends("within"))
+    worst = _worst(result, gaps)
+    most = max(abs(end) for gap in gaps for end in gap.ends("within"))
     text = (
-        f"{capital(where)} this sample cannot tell whether the {_listed(unclear)} of the groups "
-        f"differ by more than {tolerance}: the largest difference seen is {_points(worst.value)} "
-        f"({worst.words}), and up to {_number(most)} may be true."
+        f"{capital(_where(result, gaps))} this sample cannot tell whether the {_listed(unclear)} "
+        f"of the groups differ by more than {_points(settings.tolerance)}: the largest difference "
+        f"seen is {_points(worst.value)} ({worst.words}), and up to {_number(most)} may be true."
     )
     return Finding("unclear", text + _how_many(result))
+
+
+def _undefined_at_the_cuts(result: AuditResult, gaps: Iterable[Estimate]) -> Iterable[Finding]:
+    """What has no value or no interval there, in one sentence for each reason."""
+    by_reason: dict[str, list[Estimate]] = {}
+    for gap in gaps:
+        told = gap.warnings[0] if gap.warnings else "there is no interval"
+        by_reason.setdefault(told.removeprefix(f"{gap.name} has no value: "), []).append(gap)
+    for reason, some in by_reason.items():
+        titles = _listed(dict.fromkeys(rate_title(gap) for gap in some))
+        where = capital(_where(result, some))
+        yield Finding("unclear", f"{where} nothing can be said about the {titles}: {reason}.")
+
+
+def _where(result: AuditResult, gaps: Iterable[Estimate]) -> str:
+    """The cuts at which these gaps are, in the user's words."""
+    places = {gap.at for gap in gaps}
+    cuts, words = result.cuts, result.settings.words
+    texts = zip(cuts.texts(words), cuts.texts(), strict=True)
+    return _listed([text for text, plain in texts if plain in places])
 
 
 def _how_many(result: AuditResult) -> str:
@@ -104,8 +125,9 @@ def _even_at_the_cuts(
 ) -> Finding:
     """What is shown to be within the tolerance there."""
     settings = result.settings
-    worst = _worst(result, [gap for some in even.values() for gap in some])
-    where = capital(result.cuts.text(settings.words)).replace("At cuts", "At all cuts", 1)
+    gaps = [gap for some in even.values() for gap in some]
+    worst = _worst(result, gaps)
+    where = capital(_where(result, gaps)).replace("At cuts", "At all cuts", 1)
     text = (
         f"{where} the {_listed(even)} of all groups differ by at most "
         f"{_points(settings.tolerance)}, with {percent(settings.confidence_level)} confidence; the "

@@ -7,7 +7,14 @@ from typing import Literal
 import numpy as np
 
 from evenscore.auditing.blocks import CutsInUse
-from evenscore.auditing.cut_findings import Higher, at_the_cuts, capital, favours, rate_title
+from evenscore.auditing.cut_findings import (
+    Higher,
+    at_the_cuts,
+    capital,
+    certified_at_the_cuts,
+    favours,
+    rate_title,
+)
 from evenscore.auditing.parts import Finding
 from evenscore.auditing.result import AuditResult
 from evenscore.inference.certificates import Certificate
@@ -176,12 +183,14 @@ def _told_certificates(result: AuditResult) -> dict[ClassName, Certificate]:
 
 def _unclear(result: AuditResult) -> Iterable[Finding]:
     """What cannot be told, for lack of data; and certificates that fail for the gaps seen."""
-    unclear = result.with_verdict("unclear")
+    at_cuts = {gap.key for gap in result.cut_gaps}
+    certified = at_cuts if certified_at_the_cuts(result) else set()
+    unclear = [gap for gap in result.with_verdict("unclear") if gap.key not in certified]
     sample, tolerance = result.sample, result.settings.tolerance
     if unclear:
         ends = [gap.ends("within") for gap in unclear]
         largest = max(max(-low, high) for low, high in ends)
-        alone = result.beyond_alone
+        alone = [gap for gap in result.beyond_alone if gap.key not in certified]
         more = ""
         if alone:
             more = (
@@ -197,13 +206,14 @@ def _unclear(result: AuditResult) -> Iterable[Finding]:
             f"{tolerance:g}. {more}The smallest cell is the {CLASSES[row]} of "
             f"{result.groups[k]} (effective size {sizes[row, k]:,.0f}).",
         )
-    undefined = result.with_verdict("undefined")
+    # What has no value at the cuts was told there, with the reason.
+    undefined = [gap for gap in result.with_verdict("undefined") if gap.key not in at_cuts]
     if undefined:
         reason = undefined[0].warnings[0] if undefined[0].warnings else "no interval"
         yield Finding(
             "unclear",
-            f"{len(undefined)} of the {len(result.gaps)} gaps have no value or no interval "
-            f"({reason}).",
+            f"{len(undefined)} of the {len(result.gaps)} gaps "
+            f"{'has' if len(undefined) == 1 else 'have'} no value or no interval ({reason}).",
         )
     for on, last in _told_certificates(result).items():
         if not last.certified:

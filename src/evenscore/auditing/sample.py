@@ -7,6 +7,7 @@ from evenscore.auditing.parts import Sample
 from evenscore.inference.estimate import SMALL_CELL, Estimate
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import starts_of_runs
+from evenscore.scores.selection import Side
 
 FEW = 30
 """A group of fewer clusters carries a warning: the variance between them is hardly known."""
@@ -73,14 +74,24 @@ def assumptions_of(sample: Sample, trained_on: bool | None) -> tuple[str, ...]:
 
 
 def warnings_about(
-    scores: GroupedScores, sample: Sample, zero_weights: int, auc: Estimate | None
+    scores: GroupedScores,
+    sample: Sample,
+    zero_weights: int,
+    auc: Estimate | None,
+    selected: Side = "high",
 ) -> tuple[str, ...]:
-    """What to keep in mind when reading the numbers."""
+    """What to keep in mind when reading the numbers; `selected` are high scores or low ones."""
     warnings = []
-    if auc is not None and auc.high < 0.5:
+    if auc is not None and selected == "high" and auc.high < 0.5:
         warnings.append(
             f"The score ranks positives below negatives (AUC {auc.value:.3f}): is the positive "
             f"label really {sample.pos_label}, and does a high score speak for it?"
+        )
+    if auc is not None and selected == "low" and auc.low > 0.5:
+        warnings.append(
+            f"Low scores are selected, but the score ranks positives above negatives (AUC "
+            f"{auc.value:.3f}): is the positive label really {sample.pos_label}, and does a low "
+            "score speak for it?"
         )
     alike = _look_alike(sample.groups)
     if alike:

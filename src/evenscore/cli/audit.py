@@ -150,9 +150,12 @@ def audit(
         console.print(f"{people.remark} What follows is about the others.\n", highlight=False)
     console.print(result)
     say_written(html, json, quiet=quiet)
-    unchecked = len(result.with_verdict("undefined"))
+    unchecked = result.with_verdict("undefined")
     if fail_on_gap and unchecked:
-        say(f"{unchecked} of {len(result.gaps)} gaps could not be checked, for lack of data.")
+        why = dict.fromkeys(text for gap in unchecked for text in gap.warnings[:1])
+        reason = next(iter(why), "there is no interval")
+        others = ", and other reasons" if len(why) > 1 else ""
+        say(f"{len(unchecked)} of {len(result.gaps)} gaps could not be checked ({reason}{others}).")
     if fail_on_gap and result.beyond:
         from evenscore.inference.estimate import percent
 

@@ -250,7 +250,7 @@ def _beyond(share: float, factor: float) -> float:
 def _numbers(value: Any, name: str) -> tuple[float, ...]:
     """One or several numbers, all different, in the order given."""
     numbers: Floats = np.atleast_1d(to_floats(value, name))
-    if numbers.ndim != 1 or not np.isfinite(numbers).all():
+    if numbers.ndim != 1 or not len(numbers) or not np.isfinite(numbers).all():
         raise ValueError(f"{name} must be one or several finite numbers, not {value!r}.")
     if name == "at" and not np.all((numbers > 0.0) & (numbers < 1.0)):
         raise ValueError(f"at must be shares strictly between 0 and 1, not {value!r}.")

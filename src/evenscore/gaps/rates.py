@@ -47,7 +47,7 @@ from evenscore.inference.intervals import Intervals, invert, normal_quantile
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Bools, Floats
 from evenscore.scores.rates import CATALOGUE, Rate, rate_names
-from evenscore.scores.selection import pool_classes
+from evenscore.scores.selection import Ladder, pool_classes
 
 _MEASURED: WeakKeyDictionary[GroupedScores, dict[Any, "list[PointGap | RangeGap]"]] = (
     WeakKeyDictionary()
@@ -247,16 +247,19 @@ class RateConstraint(GapFamily):
                     standard_error=float(gap.error),
                     first_value=gap.first,
                     second_value=gap.second,
-                    threshold=(
-                        ladder.threshold(gap.step, inclusive=self.cuts.inclusive)
-                        if known
-                        else np.nan
-                    ),
+                    threshold=self._threshold(ladder, gap.step, k) if known else np.nan,
                     selected_share=float(ladder.share[gap.step]) if known else np.nan,
                     warnings=warnings,
                 )
             )
         return holm(self._with_reasons(estimates, scores, settings.pairs))
+
+    def _threshold(self, ladder: Ladder, step: int, number: int) -> float:
+        """The cut of a gap: the users' number if they gave one, or else a score of the sample."""
+        named = self.cuts.thresholds
+        if named:
+            return named[number % len(named)]
+        return ladder.threshold(step, inclusive=self.cuts.inclusive)
 
     def reasons(self, scores: GroupedScores, values: Floats, pairs: Pairs | None) -> list[str]:
         """An empty cell, no cut where one is asked for, or too few people beyond it."""
@@ -312,8 +315,9 @@ class RateConstraint(GapFamily):
         if f"{estimate.first_value:.1%}" == f"{estimate.second_value:.1%}":
             phrase = phrase.replace(" but ", " and ")
         whom = "everyone" if self.cuts.of == "everyone" else f"all {words.of(self.cuts.of)}"
+        digits = 10 if self.cuts.thresholds else 5
         return (
-            f"{phrase} at the cut {estimate.threshold:.5g}, which selects "
+            f"{phrase} at the cut {estimate.threshold:.{digits}g}, which selects "
             f"{percent(round(estimate.selected_share, 4))} of {whom}"
         )
 

@@ -65,22 +65,22 @@ class PointCurveGap(CurveGap):
 class RangeCurveGap(CurveGap):
     """The largest gap over a range of rates: the interval is of its size.
 
-    It has the sign of the gap seen; where there are gaps of both signs, as of curves that cross,
-    the largest may be another one than the largest seen.
+    It has the sign of the gap seen, and its lower end is about gaps of that sign; where there are
+    gaps of both signs, as of curves that cross, the largest may be another one than that seen.
 
-    `sizes` and `errors` are |D| and its standard error at some rates of the range and where the gap
-    is largest; `maxima` the largest |D* − D|/σ of each bridge, increasing.
+    `gaps` and `errors` are D and its standard error at some rates of the range and where the gap is
+    largest; `maxima` the largest |D* − D|/σ of each bridge, increasing.
     """
 
-    sizes: Floats
+    gaps: Floats
     errors: Floats
     maxima: Floats
 
     def interval(self, z: float) -> tuple[float, float]:
         """Ends of the interval: the size with its sign, or both signs if there may be no gap."""
-        high = float(min(np.max(self.sizes + z * self.errors), 1.0))
+        high = float(min(np.max(np.abs(self.gaps) + z * self.errors), 1.0))
         q = band_quantile(self.maxima, z)
-        low = float(max(np.max(self.sizes - q * self.errors), 0.0))
+        low = float(max(np.max(np.sign(self.value) * self.gaps - q * self.errors), 0.0))
         if low == 0.0:
             return -high, high
         return (low, high) if self.value > 0.0 else (-high, -low)
@@ -154,7 +154,7 @@ def range_curve_gaps(
                 rate,
                 first,
                 second,
-                np.append(np.abs(moved[i].height - moved[j].height), abs(value)),
+                np.append(moved[i].height - moved[j].height, first - second),
                 np.append(error, np.interp(rate, rates, error)),
                 _largest(moved[i], moved[j]),
             )

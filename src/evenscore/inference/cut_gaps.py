@@ -14,7 +14,9 @@ The upper end needs no band: if some cut has a gap beyond ε, then at that very 
 the probability of one normal tail, however many cuts, rates or pairs were looked at. A range of
 shares is widened by 2.576 standard errors at both ends, since which scores it means is not known
 exactly. The lower end picks the cut by the data, and q is the quantile of the largest |D̂ − D|/σ
-over the range: Gaussian bridges on the increments of the cells, no resampling.
+over the range: Gaussian bridges on the increments of the cells, no resampling. It looks only at
+cuts where D̂ has the sign of the largest gap seen: "at least so much" is said of a gap with a
+direction, and a gap the other way at another cut must not vouch for it.
 """
 
 from collections.abc import Sequence
@@ -339,8 +341,8 @@ class RangeGap:
 
     `first` and `second` are the rates where it is largest, `error` the standard error there.
     `upper` are pairs (|D̂|, σ) of cuts of the widened range that no other exceeds in both, `lower`
-    those of the cuts at which bridges were drawn, and `maxima` the largest |D* − D̂|/σ of each
-    bridge, increasing. `blocked` says that some cut has too few people to tell.
+    pairs (D̂, σ) of the cuts at which bridges were drawn, and `maxima` the largest |D* − D̂|/σ of
+    each bridge, increasing. `blocked` says that some cut has too few people to tell.
     """
 
     step: int
@@ -364,11 +366,11 @@ class RangeGap:
         return float(min(np.max(self.upper[0] + z * self.upper[1]), 1.0))
 
     def low(self, z: float) -> float:
-        """The least that it is."""
+        """The least that it is, in the direction of the gap seen."""
         if not self.lower.size:
             return 0.0
         q = band_quantile(self.maxima, z)
-        return float(max(np.max(self.lower[0] - q * self.lower[1]), 0.0))
+        return float(max(np.max(np.sign(self.value) * self.lower[0] - q * self.lower[1]), 0.0))
 
     def interval(self, z: float) -> tuple[float, float]:
         """Ends of the interval: the size with its sign, or both signs if there may be no gap."""
@@ -411,12 +413,13 @@ def range_gaps(
 def _lower(
     bridges: Bridges, rate: Rate, at: RatesAtSteps, pair: tuple[int, int]
 ) -> tuple[Floats, Floats]:
-    """(|D̂|, σ) at the cuts that can be assessed, and the maxima of the bridges over them."""
-    size, error, known = at.gap(pair)
+    """(D̂, σ) at the cuts that can be assessed, and the maxima of the bridges over them."""
+    _, error, known = at.gap(pair)
+    gap = at.value[:, pair[0]] - at.value[:, pair[1]]
     known &= error > 0.0
     noise = bridges.of(rate, pair)
     maxima = np.max(noise.studentised()[known], axis=0, initial=0.0)
-    return np.stack([size[known], error[known]]), np.sort(maxima.astype(np.float64))
+    return np.stack([gap[known], error[known]]), np.sort(maxima.astype(np.float64))
 
 
 @dataclass(eq=False)

@@ -216,7 +216,7 @@ def gap_table(
 def _ratios(result: AuditResult) -> list[str]:
     """The ratio of selection rates at each of the cuts, and what to know about it."""
     cuts = result.thresholds
-    if len(result.compared_groups) < 2:
+    if len(result.compared_groups) < 2 or not len(cuts.thresholds):
         return []
     notes = [f"{cuts.where(t)}: {note}" for t, note in enumerate(cuts.impact_ratio.notes)]
     return [f"{note[:1].upper()}{note[1:]}." for note in notes] + [cuts.remark]

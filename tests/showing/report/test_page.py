@@ -444,6 +444,23 @@ def test_other_kinds_of_cuts(cuts):
     beyond = {"high": "above", "low": "below"}[cuts.selected]
     told = f"a score {'at or ' if cuts.inclusive else ''}{beyond} it is selected"
     assert told in words
+    explorer = page.one("section", id="explorer").text
+    told = f"with a score {'at or ' if cuts.inclusive else ''}{beyond} a threshold is?"
+    assert told in explorer
+    ends = ("more", "fewer") if cuts.selected == "high" else ("fewer", "more")
+    assert f"lower: {ends[0]} are selected" in explorer
+    assert f"higher: {ends[1]} are selected" in explorer
+
+
+def test_a_score_without_any_cut_has_no_table_of_cuts():
+    y, group = np.tile([0, 0, 1, 1], 50), np.tile(["a", "b"], 100)
+    for labels in (y, None):
+        result = audit(labels, np.ones(200), sensitive_features=group, cuts=Cuts(at=0.2))
+        page = read(report.render(result))
+        assert not list(page.one("section", id="cuts").all("tbody", data_cut=True))
+        assert "At each cut" not in page.one("section", id="cuts").text
+        if labels is not None:
+            assert "one threshold is shown here" in page.one("section", id="explorer").text
 
 
 def test_the_user_s_words():

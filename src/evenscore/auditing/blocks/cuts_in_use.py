@@ -97,7 +97,9 @@ class CutsInUse(Block):
         )
 
     def table(self) -> BlockTable | None:
-        """One row for each cut and group, from the strictest cut."""
+        """One row for each cut and group, from the strictest cut; none without a cut."""
+        if not len(self.chosen.thresholds):
+            return None
         chosen, level = self.chosen, estimate.percent(self.chosen.confidence_level)
         rates = {"selected": chosen.selection_rate}
         if self.outcomes_known:
@@ -151,16 +153,19 @@ def _certificate(audit: AuditInput) -> CutCertificate | None:
 def chosen_cuts(audit: AuditInput) -> tuple[Floats, tuple[str, ...]]:
     """Thresholds to show, with where they come from: single cuts, or some of a range.
 
-    Where no cut lies in the range, the nearest ones.
+    Where no cut lies in the range, the nearest ones. A share at which there is no cut has no row,
+    and there are none at all if all scores are equal.
     """
     cuts, ladder = audit.cuts, audit.ladder
     if cuts.thresholds:
         return np.array(cuts.thresholds), ("asked for",) * len(cuts.thresholds)
     whom = "everyone" if cuts.of == "everyone" else f"all {cuts.of}"
-    shares = cuts.at
-    labels = [f"selects at most {percent(share)} of {whom}" for share in shares]
-    steps = [ladder.last_up_to(share) for share in shares]
-    if cuts.between is not None:
+    chosen: list[tuple[int, str]] = []
+    if cuts.between is None:
+        for share, (first, last) in zip(cuts.at, cuts.steps(ladder), strict=True):
+            if first <= last:
+                chosen.append((first, f"selects at most {percent(share)} of {whom}"))
+    else:
         [(first, last)] = cuts.steps(ladder)
         by_step: dict[int, str] = {}
         for share in np.linspace(*cuts.between, CHOSEN).round(15).tolist() if first <= last else ():
@@ -173,11 +178,9 @@ def chosen_cuts(audit: AuditInput) -> tuple[Floats, tuple[str, ...]]:
             low, high = cuts.between
             near = ladder.last_up_to(low), ladder.first_from(high)
             by_step = {step: "the nearest cut" for step in near if 0 < step < ladder.n_steps}
-        by_step = by_step or {0: "no cut"}
-        steps, labels = list(by_step), list(by_step.values())
-    thresholds = [ladder.threshold(step, inclusive=cuts.inclusive) for step in steps]
-    lowest, highest = float(audit.scores.score[0]), float(audit.scores.score[-1])
-    return np.clip(np.array(thresholds), lowest, highest), tuple(labels)
+        chosen = list(by_step.items())
+    thresholds = [ladder.threshold(step, inclusive=cuts.inclusive) for step, _ in chosen]
+    return np.array(thresholds, dtype=np.float64), tuple(label for _, label in chosen)
 
 
 def curve_steps(cuts: Cuts, ladder: Ladder, n_steps: int = GRID) -> Ints:

@@ -39,8 +39,8 @@ class SmallGroup:
 class SmallGroups(Block):
     """The groups with too few people in a class to be compared; `cut` is the first cut asked for.
 
-    They are people of the population all the same: pooled populations, the overall AUC and the cuts
-    are of everyone.
+    It is NaN if there is none, as where all scores are equal. They are people of the population all
+    the same: pooled populations, the overall AUC and the cuts are of everyone.
     """
 
     groups: tuple[SmallGroup, ...]
@@ -74,19 +74,26 @@ class SmallGroups(Block):
             for k, name in enumerate(scores.names):
                 auc = replace(aucs[k][scores.n_groups + k], name="AUC", first=name)
                 negatives, positives = scores.cell_counts[:, k].tolist()
-                value, low, high = (float(p[0, k]) for p in (rate.value, rate.low, rate.high))
+                value, low, high = (
+                    float(p[0, k]) if len(p) else math.nan
+                    for p in (rate.value, rate.low, rate.high)
+                )
                 share = float(shares[k])
                 groups.append(SmallGroup(name, negatives, positives, share, auc, value, low, high))
-        return cls(tuple(groups), float(first[0]), level, choice.least or 0, cuts.selected)
+        cut = float(first[0]) if len(first) else math.nan
+        return cls(tuple(groups), cut, level, choice.least or 0, cuts.selected)
 
     def table(self) -> BlockTable | None:
         """One row per small group, if there are any."""
         if not self.groups:
             return None
         level = percent(self.confidence_level)
+        where = f"{'above' if self.side == 'high' else 'below'} {self.cut:.4g}"
+        if math.isnan(self.cut):
+            where = "at no cut"
         columns = (
             "group", "negatives", "positives", "share of sample", f"AUC within ({level})",
-            f"selected {'above' if self.side == 'high' else 'below'} {self.cut:.4g} ({level})",
+            f"selected {where} ({level})",
         )  # fmt: skip
         rows = tuple(
             (
