@@ -78,6 +78,7 @@ def certify_rates(
     pairs: Sequence[Pair] | None = None,
     method: CutMethod = "intersection_union",
     share_range: tuple[float, float] | None = None,
+    whom: str = "between groups",
     random_state: int = 0,
 ) -> CutCertificate:
     """Whether the groups' rates differ by at most a tolerance at all the cuts in use.
@@ -103,6 +104,8 @@ def certify_rates(
         The shares of the pool that were named, if the range was named by shares: it is then
         widened, so that the statement is about the cuts that select these shares of *all* people.
         Otherwise it is about these very thresholds.
+    whom
+        Who is compared, in words: the pairs, if they are not all.
     random_state
         For the Gaussian bridges.
 
@@ -138,7 +141,7 @@ def certify_rates(
             "A band certifies a stretch of one range of cuts, not several cuts: certify these with "
             "method='intersection_union'."
         )
-    made = _Made(ladder, tuple(rates), compared, tolerance, level, method)
+    made = _Made(ladder, tuple(rates), compared, tolerance, level, method, whom)
     if any(first > last for first, last in inside):
         return made.without_cuts(share_range)
     return made.certificate(inside, share_range, random_state)
@@ -172,6 +175,7 @@ class _Made:
     tolerance: float
     level: float
     method: CutMethod
+    whom: str
 
     @property
     def _gaps(self) -> list[tuple[Rate, Pair]]:
@@ -335,7 +339,7 @@ class _Made:
             verb = "differs" if len(titles) == 1 else "differ"
             return (
                 f"Certified with {percent(self.level)} confidence: {where} {rates} {verb} by at "
-                f"most {self.tolerance:g} between groups."
+                f"most {self.tolerance:g} {self.whom}."
             )
         k = largest.step - largest.first
         rate, (i, j) = self._gaps[int(largest.gap[k])]
