@@ -87,7 +87,10 @@ class ShareBounds:
     """Margins of so many standard errors at cuts that are meant by the share they select.
 
     Which score selects that share of *all* people is not known exactly, and where the gap changes
-    with the cut, that adds to its error: as to the interval of the gap itself.
+    with the cut, that adds to its error: as to the interval of the gap itself. At the boundary, a
+    tenth of the negatives selected, 4.9 % and 4.4 % of 1,000 samples were certified (8.2 % and
+    7.3 % without) with 500 and 200 negatives of each group. It is an approximation to first order:
+    with 100, and a group of 3,000 positives crowded at the cut, 10.5 % of 600 were (31 % without).
     """
 
     errors: RateErrors
