@@ -470,6 +470,39 @@ def test_certificates_of_one_group_of_all_others_and_of_an_empty_cell():
     assert not re.search(r"\b(nan|inf)\b", str(empty))
 
 
+@pytest.mark.parametrize(
+    ("reference", "few", "whom"),
+    [
+        (None, 0, ""),
+        ("a", 0, "between a and every other group"),
+        (es.ALL_OTHERS, 0, "between each group and all others together"),
+        (None, 20, "between the groups that are compared"),
+        ("a", 20, "between a and every other group that is compared"),
+        (es.ALL_OTHERS, 20, "between each group that is compared and all others together"),
+    ],
+)
+def test_what_is_even_names_who_was_compared(reference, few, whom):
+    y, score, group = even_people(30_000, groups=3)
+    names = np.array(list("abc"))[group]
+    names[:few] = "d"
+    result = es.audit(
+        y,
+        score,
+        sensitive_features=names,
+        reference_group=reference,
+        cuts=es.Cuts(between=(0.1, 0.4)),
+        tolerance=0.1,
+    )
+    assert str(result.certificate).endswith(f" differ by at most 0.1 {whom or 'between groups'}.")
+    told = result.findings[0].text
+    assert result.findings[0].kind == "even"
+    if whom:
+        assert f"rates differ by at most 10 points {whom}, with 95% confidence" in told
+        assert "all groups" not in told
+    else:
+        assert "rates of all groups differ by at most 10 points, with 95% confidence" in told
+
+
 # ---------------------------------------------------------------------- what must not matter
 
 

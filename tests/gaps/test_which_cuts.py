@@ -132,8 +132,8 @@ def test_cuts_are_plain_data():
 
 def test_cuts_in_words():
     assert Cuts(at=(0.1, 0.25), of="positives").text() == (
-        "at the cut that selects 10% of all positives and at the cut that selects 25% of all "
-        "positives"
+        "at the cut that selects at most 10% of all positives and at the cut that selects at most "
+        "25% of all positives"
     )
     assert Cuts(thresholds=(600.5,), selected="low").text() == "below the cut 600.5"
     assert Cuts(thresholds=(600,), selected="low", inclusive=True).text() == (

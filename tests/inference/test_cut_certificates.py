@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from conftest import draw
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenscore import Cuts, GroupedScores
+from evenscore import Cuts, GroupedScores, RateConstraint
 from evenscore.inference import CutCertificate, certify_rates
 from evenscore.inference.beta_band import share_bounds
 from evenscore.inference.cut_gaps import RateErrors, widened_range
@@ -36,6 +37,7 @@ def certified(scores, *rates, cuts=None, tolerance=0.05, **more) -> CutCertifica
         cuts.steps(ladder),
         tolerance=tolerance,
         share_range=cuts.between,
+        shares=cuts.at,
         **more,
     )
 
@@ -50,9 +52,9 @@ def even(n, n_groups=2, gap=0.0, seed=0, **more):
 
 
 @pytest.mark.parametrize("weights", [None, "real"])
-@pytest.mark.parametrize("kind", [Cuts(thresholds=(0.2, 0.9)), Cuts(at=(0.2, 0.5))])
-def test_named_cuts_reach_what_a_loop_over_them_does(kind, weights):
+def test_thresholds_reach_what_a_loop_over_them_does(weights):
     scores = make(*draw(3, n=600, n_groups=3, levels=None, weights=weights))
+    kind = Cuts(thresholds=(0.2, 0.9))
     found = certified(scores, "fpr", "selection", cuts=kind)
     ladder, most = kind.ladder(scores), 0.0
     for step, _ in kind.steps(ladder):
@@ -65,6 +67,74 @@ def test_named_cuts_reach_what_a_loop_over_them_does(kind, weights):
     assert not found.certified
     assert certified(scores, "fpr", "selection", cuts=kind, tolerance=most + 1e-9).certified
     assert not certified(scores, "fpr", "selection", cuts=kind, tolerance=most - 1e-9).certified
+
+
+@pytest.mark.parametrize("weights", [None, "real"])
+@pytest.mark.parametrize("of", ["everyone", "negatives"])
+def test_cuts_named_by_shares_have_the_errors_of_their_gaps(of, weights):
+    """Those of the shares among them: what intervals of the same gaps are made of."""
+    scores = make(*draw(3, n=600, n_groups=3, levels=None, weights=weights))
+    cuts = Cuts(at=(0.2, 0.5), of=of)
+    gaps = RateConstraint("fnr", "selection", cuts=cuts).estimates(scores)
+    most = max(abs(gap.value) + Z * gap.standard_error for gap in gaps)
+    assert certified(scores, "fnr", "selection", cuts=cuts).reach == pytest.approx(most)
+    ladder = cuts.ladder(scores)
+    numbers = Cuts(
+        thresholds=tuple(ladder.threshold(step, inclusive=False) for step, _ in cuts.steps(ladder))
+    )
+    assert most >= certified(scores, "fnr", "selection", cuts=numbers).reach - 1e-12
+
+
+def test_a_gap_that_changes_with_the_cut_is_not_certified_at_a_share_by_mistake():
+    """At the boundary: few negatives fix the cut, and one group's positives are crowded there."""
+    rng = np.random.default_rng(0)
+    cuts = Cuts(at=0.1, of="negatives")
+    cut, apart = 1.2815515655446004, 0.1  # ten percent of negatives are above
+    # Positives of the first group are N(1, 1), 38.9 % above; of the second N(m, 0.7), 48.9 %.
+    above = 0.38914 + apart
+    mean = cut - 0.7 * NormalDist().inv_cdf(1.0 - above)
+    y = np.repeat([0, 1], [400, 2_000])
+    group = np.concatenate([np.arange(400) % 2, np.arange(2_000) % 2])
+    found = {True: 0, False: 0}
+    for _ in range(200):
+        normal = rng.normal(size=len(y))
+        score = normal + y
+        second = (y == 1) & (group == 1)
+        score[second] = mean + 0.7 * normal[second]
+        scores = make(y, score, group)
+        ladder = cuts.ladder(scores)
+        for by_share in found:
+            found[by_share] += certify_rates(
+                ladder,
+                [CATALOGUE["fnr"]],
+                cuts.steps(ladder),
+                tolerance=apart,
+                shares=cuts.at if by_share else (),
+            ).certified
+    assert found[True] / 200 <= 0.05 + 3.0 * 0.0155
+    assert found[False] > found[True]
+
+
+def test_a_finite_sample_certificate_at_a_share_looks_at_the_cuts_that_may_be_meant():
+    scores = even(3_000, seed=1)
+    share = certified(scores, "fpr", cuts=Cuts(at=0.3), method="finite_sample")
+    ladder = Cuts(at=0.3).ladder(scores)
+    step = ladder.last_up_to(0.3)
+    number = Cuts(thresholds=ladder.threshold(step, inclusive=False))
+    assert share.reach > certified(scores, "fpr", cuts=number, method="finite_sample").reach
+
+
+def test_a_coarse_score_is_told_by_what_its_cuts_select():
+    rng = np.random.default_rng(0)
+    y, group = rng.integers(0, 2, (2, 20_000))
+    score = np.repeat([2.0, 1.0, 0.0], [4_240, 9_760, 6_000])  # cuts select 21.2 % and 70 %
+    scores = make(y, score, group)
+    found = certified(scores, "selection", cuts=Cuts(at=(0.6, 0.65)), tolerance=0.1)
+    assert found.certified
+    assert "at the cut that selects 21.2% of everyone the" in found.words
+    assert found.low == found.high == pytest.approx(0.212)
+    first, _ = Cuts(at=(0.6, 0.65)).texts()
+    assert first == "at the cut that selects at most 60% of everyone"
 
 
 def test_a_range_reaches_what_a_loop_over_the_widened_range_does():
@@ -325,6 +395,49 @@ def test_clusters_and_weights_cost_certainty():
     weight = np.random.default_rng(0).gamma(0.5, size=len(y)) + 0.01
     weighted = certified(make(y, score, group, weight))
     assert weighted.needed > 1.5 * certified(make(y, score, group)).needed
+
+
+def test_people_who_are_there_five_times_are_not_five_people():
+    y, score, group, _ = draw(0, n=1_500, levels=None)
+    fivefold = [np.repeat(column, 5) for column in (y, score, group)]
+    once = certified(make(y, score, group))
+    again = certified(make(*fivefold, cluster=np.repeat(np.arange(len(y)), 5)))
+    assert again.smallest[1] == 5 * once.smallest[1]
+    assert again.needed == pytest.approx(5 * once.needed, rel=0.1)
+
+
+def test_too_few_to_tell_and_uneven_elsewhere():
+    rng = np.random.default_rng(0)
+    y, group = rng.integers(0, 2, (2, 4_000))
+    score = rng.normal(size=4_000) + y
+    score[(group == 1) & (y == 0)] -= 1.0
+    found = certified(make(y, score, group), "precision", cuts=Cuts(between=(0.001, 0.5)))
+    assert found.lacking == "evenness"
+    assert found.words.endswith(
+        "rests on too few people to tell, and another gap is more than 0.05 with 95% confidence."
+    )
+
+
+def test_too_few_just_outside_the_range_block_both_the_gap_and_its_certificate():
+    """Any cut of the widened range may be the one that is meant."""
+    scores = even(2_000)
+    rate = CATALOGUE["precision"]
+    cuts = None
+    for low in np.arange(0.02, 0.2, 0.002).round(3).tolist():  # the first range that can be told
+        cuts = Cuts(between=(low, 0.5))
+        ladder = cuts.ladder(scores)
+        [(first, last)] = cuts.steps(ladder)
+        selected = ladder.selected(np.arange(first, last + 1))
+        if RateErrors(ladder).at(rate, selected).assessable.all():
+            break
+    else:
+        pytest.fail("no range can be told")
+    found = certified(scores, "precision", cuts=cuts, tolerance=0.9)
+    assert not found.certified
+    assert "of everyone (just outside the range, which is known only up to chance)" in found.words
+    [gap] = RateConstraint("precision", cuts=cuts).estimates(scores)
+    assert gap.high == 1.0
+    assert "too few people" in gap.warnings[0]
 
 
 # ---------------------------------------------------------------------- what is refused

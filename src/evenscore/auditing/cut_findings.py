@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from evenscore.auditing.blocks import CutsInUse
+from evenscore.auditing.groups import between_whom
 from evenscore.auditing.parts import Finding
 from evenscore.auditing.result import AuditResult
 from evenscore.inference.estimate import Estimate, GapKey, percent
@@ -128,10 +129,13 @@ def _even_at_the_cuts(
     gaps = [gap for some in even.values() for gap in some]
     worst = _worst(result, gaps)
     where = capital(_where(result, gaps)).replace("At cuts", "At all cuts", 1)
+    whom = between_whom(result.sample.groups, result.compared_groups, settings.reference_group)
+    # Of all groups only if all pairs of them were compared.
+    of, told = (" of all groups", "") if whom == "between groups" else ("", f" {whom}")
     text = (
-        f"{where} the {_listed(even)} of all groups differ by at most "
-        f"{_points(settings.tolerance)}, with {percent(settings.confidence_level)} confidence; the "
-        f"largest difference seen is {_points(worst.value)} ({worst.words})."
+        f"{where} the {_listed(even)}{of} differ by at most {_points(settings.tolerance)}{told}, "
+        f"with {percent(settings.confidence_level)} confidence; the largest difference "
+        f"seen is {_points(worst.value)} ({worst.words})."
     )
     return Finding("even" if all_rates else "context", text)
 

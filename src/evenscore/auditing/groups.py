@@ -92,6 +92,11 @@ class GroupChoice:
             return ALL_OTHERS
         return None if self.reference is None else self.names[self.reference]
 
+    @property
+    def whom(self) -> str:
+        """Between whom gaps are measured, in words."""
+        return between_whom(self.names, self.named(self.compared), self.reference_name)
+
     def named(self, positions: Sequence[int]) -> tuple[str, ...]:
         """The names of some groups."""
         return tuple(self.names[k] for k in positions)
@@ -243,6 +248,27 @@ def choose_groups(
             "of groups."
         )
     return replace(choice, reference=reference)
+
+
+def between_whom(
+    groups: Sequence[str], compared: Sequence[str], reference: str | None = None
+) -> str:
+    """Who is compared, in words, so that no sentence says more than was looked at.
+
+    >>> between_whom("abc", "abc"), between_whom("abc", "abc", "a")
+    ('between groups', 'between a and every other group')
+    >>> between_whom("abc", "ab"), between_whom("abc", "ab", "a")
+    ('between the groups that are compared', 'between a and b')
+    """
+    all_of_them = len(compared) == len(groups)
+    if reference is None:
+        return "between groups" if all_of_them else "between the groups that are compared"
+    which = "" if all_of_them else " that is compared"
+    if reference == ALL_OTHERS:
+        return f"between each group{which} and all others together"
+    others = [name for name in compared if name != reference]
+    other = others[0] if len(others) == 1 else f"every other group{which}"
+    return f"between {reference} and {other}"
 
 
 def _main(shares: Floats, compared: Sequence[int]) -> tuple[int, ...]:

@@ -151,7 +151,10 @@ class Cuts:
             low, high = (percent(share) for share in self.between)
             return (f"at cuts that select {low} to {high} of {whom}",)
         if self.at:
-            return tuple(f"at the cut that selects {percent(share)} of {whom}" for share in self.at)
+            # Of a coarse score it may select much less.
+            return tuple(
+                f"at the cut that selects at most {percent(share)} of {whom}" for share in self.at
+            )
         more = {"high": "more", "low": "less"}[self.selected]
         side = {"high": "above", "low": "below"}[self.selected]
         return tuple(

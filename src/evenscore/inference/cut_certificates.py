@@ -6,7 +6,8 @@ Three ways to be sure, of all cuts, rates and pairs of groups at once:
 the one-sided quantile, σ that of Newcombe's interval where that is larger (few people counted).
 If some gap is larger than ε, then at that very cut this has the probability of one normal tail,
 whatever else is looked at: nothing is to be corrected for. A range of shares is widened by 2.576
-standard errors at both ends, since the scores that it means are not known exactly.
+standard errors at both ends, since the scores that it means are not known exactly; at a single cut
+named by a share σ holds what that adds.
 
 *Band*, for a range found in the data: |D̂| + qσ ≤ ε, q the quantile of the largest |D̂ − D|/σ over
 all cuts of the range, rates and pairs, by Gaussian bridges. Then the longest stretch of cuts within
@@ -23,7 +24,14 @@ from typing import Literal, get_args
 import numpy as np
 
 from evenscore.inference.bridges import Bridges, band_quantile, grid_steps
-from evenscore.inference.cut_bounds import Bounds, Chances, ExactBounds, NormalBounds, Pair
+from evenscore.inference.cut_bounds import (
+    Bounds,
+    Chances,
+    ExactBounds,
+    NormalBounds,
+    Pair,
+    ShareBounds,
+)
 from evenscore.inference.cut_gaps import LEAST_AMONG, RateErrors, widened_range
 from evenscore.inference.estimate import check_between, check_level, percent
 from evenscore.inference.exact_rates import ExactRates
@@ -78,6 +86,8 @@ def certify_rates(
     pairs: Sequence[Pair] | None = None,
     method: CutMethod = "intersection_union",
     share_range: tuple[float, float] | None = None,
+    shares: Sequence[float] = (),
+    whom: str = "between groups",
     random_state: int = 0,
 ) -> CutCertificate:
     """Whether the groups' rates differ by at most a tolerance at all the cuts in use.
@@ -102,7 +112,11 @@ def certify_rates(
     share_range
         The shares of the pool that were named, if the range was named by shares: it is then
         widened, so that the statement is about the cuts that select these shares of *all* people.
-        Otherwise it is about these very thresholds.
+    shares
+        The shares that were named, if single cuts were named by shares: then their errors count
+        too. Without either the statement is about these very thresholds.
+    whom
+        Who is compared, in words: the pairs, if they are not all.
     random_state
         For the Gaussian bridges.
 
@@ -138,7 +152,7 @@ def certify_rates(
             "A band certifies a stretch of one range of cuts, not several cuts: certify these with "
             "method='intersection_union'."
         )
-    made = _Made(ladder, tuple(rates), compared, tolerance, level, method)
+    made = _Made(ladder, tuple(rates), compared, tolerance, level, method, whom, tuple(shares))
     if any(first > last for first, last in inside):
         return made.without_cuts(share_range)
     return made.certificate(inside, share_range, random_state)
@@ -172,6 +186,8 @@ class _Made:
     tolerance: float
     level: float
     method: CutMethod
+    whom: str
+    shares: tuple[float, ...]
 
     @property
     def _gaps(self) -> list[tuple[Rate, Pair]]:
@@ -188,13 +204,23 @@ class _Made:
             exact = ExactRates(ladder, self.rates, groups, 1.0 - self.level)
             if named is not None:
                 places = [exact.widened(*named)]
+            elif self.shares:
+                places = [exact.widened(share, share) for share in self.shares]
         elif self.method == "intersection_union" and named is not None:
             places = [widened_range(ladder, *named)]
         steps = np.unique(np.concatenate([grid_steps(ladder, *place) for place in places]))
         bridges = Bridges(ladder, steps, random_state)
-        chances = Chances(errors, self.rates, self.pairs, bridges, continuous=self.method == "band")
+        # Of a range, and for any law, the cuts that may be meant are all looked at instead.
+        normal = ShareBounds if self.shares and exact is None else NormalBounds
+        chances = Chances(
+            normal(errors, 1.0),
+            self.rates,
+            self.pairs,
+            bridges,
+            continuous=self.method == "band",
+        )
         q = band_quantile(chances.maxima, normal_quantile(0.5 + self.level / 2.0))
-        bounds: Bounds = NormalBounds(errors, q if self.method == "band" else z)
+        bounds: Bounds = normal(errors, q if self.method == "band" else z)
         if exact is not None:
             bounds = ExactBounds(exact)
         worst = [self._worst(bounds, *place) for place in places]
@@ -223,7 +249,8 @@ class _Made:
             few = not np.isfinite(largest.bound.max()) or smallest[1] < needed
             lacking = "data" if few and not chances.beyond(self.tolerance, q) else "evenness"
         text = self._where(inside, named if self.method != "band" else None, low, high)
-        words = self._words(certified, lacking, text, largest, reach, needed, smallest)
+        outside = not any(first <= largest.step <= last for first, last in inside)
+        words = self._words(certified, lacking, text, largest, outside, needed, smallest)
         warnings: tuple[str, ...] = ()
         if self.method != "finite_sample" and 0 < smallest[1] < LEAST_AMONG:
             warnings = (f"the {smallest[0]} are only {smallest[1]}: take it with care",)
@@ -310,8 +337,9 @@ class _Made:
         high: float,
     ) -> str:
         single = named is None and all(first == last for first, last in inside)
-        if single and len(inside) > 1:
-            shares = [f"{self.ladder.share[step]:.1%}" for step, _ in inside]
+        places = list(dict.fromkeys(inside))  # a coarse score has one cut for several shares
+        if single and len(places) > 1:
+            shares = [f"{self.ladder.share[step]:.1%}" for step, _ in places]
             return f"at the cuts that select {', '.join(shares[:-1])} and {shares[-1]} of {{pool}}"
         if low == high:
             return f"at the cut that selects {low:.1%} of {{pool}}"
@@ -324,7 +352,7 @@ class _Made:
         lacking: Lacking,
         where: str,
         largest: _Worst,
-        reach: float,
+        outside: bool,
         needed: int,
         smallest: tuple[str, int],
     ) -> str:
@@ -335,13 +363,17 @@ class _Made:
             verb = "differs" if len(titles) == 1 else "differ"
             return (
                 f"Certified with {percent(self.level)} confidence: {where} {rates} {verb} by at "
-                f"most {self.tolerance:g} between groups."
+                f"most {self.tolerance:g} {self.whom}."
             )
         k = largest.step - largest.first
         rate, (i, j) = self._gaps[int(largest.gap[k])]
         names = self.ladder.scores.names
         share = f"{self.ladder.share[largest.step]:.1%} of {self._pool}"
-        if not np.isfinite(largest.bound[k]):
+        if outside:
+            what = "the cut" if self.shares else "the range"
+            share += f" (just outside {what}, which is known only up to chance)"
+        unknown = not np.isfinite(largest.bound[k])
+        if unknown:
             text = (
                 f"at the cut that selects {share} the {rate.title} of {names[i]} or {names[j]} "
                 "rests on too few people to tell"
@@ -358,6 +390,11 @@ class _Made:
                 f"about {needed:,} {smallest[0]}; there are {smallest[1]:,}."
             )
             return f"Not certified: {text}.{more}"
+        if unknown:
+            return (
+                f"Not certified: {text}, and another gap is more than {self.tolerance:g} with "
+                f"{percent(self.level)} confidence."
+            )
         return f"Not certified: {text}, more than {self.tolerance:g}."
 
 

@@ -438,7 +438,7 @@ class _Collected:
         """Some more cuts."""
         i, j = pair
         gap, error, known = at.gap(pair)
-        self.blocked |= bool((named & ~known).any())
+        self.blocked |= not known.all()  # just outside the range too: any of them may be meant
         if not known.any():
             return
         inner = np.where(known & named, gap, -1.0)

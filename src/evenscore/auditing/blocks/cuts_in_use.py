@@ -144,6 +144,8 @@ def _certificate(audit: AuditInput) -> CutCertificate | None:
                 confidence_level=settings.confidence_level,
                 pairs=pairs,
                 share_range=cuts.between,
+                shares=cuts.at,
+                whom=audit.groups.whom,
                 random_state=settings.random_state,
             )
         )
