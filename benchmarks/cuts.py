@@ -5,8 +5,9 @@ Five data sets, stratified splits of the paper's sizes (census: 40,000 training 
 an overall FPR between 5 % and 35 %; and once both at every cut that selects 10 % to 40 % of
 everyone; tolerance 0.02. Reported: AUC and the worst |gap| of either rate over the whole range, in
 training and on test rows, with its floor in brackets, the mean over 200 shuffles of the groups
-within each class; CPU time of a fit as a ratio to plain LightGBM in the same run; ± is a
-standard error over splits, which share people, so that it is a little too small. Training gaps of
+within each class; CPU time of a fit as a ratio to plain LightGBM on the same split (a run that was
+resumed compares times of different runs: `--again` for a fair race); ± is a standard error over
+splits, which share people, so that it is a little too small. Training gaps of
 `ensemble`, the matchings and `RepairedScorer` are those of models that have seen most of the rows.
 
 "matching, …" and `RepairedScorer` share folds and trees and need the group to score; the other
