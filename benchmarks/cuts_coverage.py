@@ -259,6 +259,7 @@ class Boundary:
             tolerance=tolerance,
             method=method,
             share_range=self.cuts.between,
+            shares=self.cuts.at,
         )
         return found, ladder
 
