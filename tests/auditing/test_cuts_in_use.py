@@ -254,7 +254,7 @@ def test_shares_without_a_cut_have_no_row(selected, inclusive):
     told = [finding.text for finding in result.findings]
     [nothing] = [text for text in told if "nothing can be said" in text]
     assert nothing == (
-        "At the cut that selects 10% of everyone nothing can be said about the false positive "
+        "At the cut that selects at most 10% of everyone nothing can be said about the false positive "
         "rates and false negative rates: the strictest cut of this score selects 75% of everyone "
         "already."
     )
