@@ -254,8 +254,8 @@ def test_shares_without_a_cut_have_no_row(selected, inclusive):
     told = [finding.text for finding in result.findings]
     [nothing] = [text for text in told if "nothing can be said" in text]
     assert nothing == (
-        "At the cut that selects at most 10% of everyone nothing can be said about the false positive "
-        "rates and false negative rates: the strictest cut of this score selects 75% of everyone "
+        "At the cut that selects at most 10% of everyone nothing can be said about the false "
+        "positive rates and false negative rates: the strictest cut of this score selects 75% of everyone "
         "already."
     )
     for cuts in (es.Cuts(at=0.1, **more), es.Cuts(between=(0.1, 0.8), **more)):

@@ -31,13 +31,12 @@ def test_every_cut_of_a_range_is_a_term_of_its_gap():
     together, share = terms.sharing
     assert [len(some) for some in together] == [TRAINED] * 6
     assert share[:3].tolist() == [1.0] * 3
-    # Two rates at eight cuts are worth four penalties.
-    assert set(share[3 : 3 + of_range].tolist()) == {4.0 / (2 * TRAINED)}
+    assert set(share[3 : 3 + of_range].tolist()) == {32.0 / (2 * TRAINED) ** 2}
     # Guards have the share of the constraint they stand beside: of one cut, then of the range.
     beside = Cuts(at=0.2).guards(), RANGE.guards()
     sizes = 3 * len(beside[0].at), 6 * len(beside[1].at)
     np.testing.assert_array_equal(
-        share[3 + of_range :], np.repeat([1.0, 4.0 / (2 * TRAINED)], sizes)
+        share[3 + of_range :], np.repeat([1.0, 32.0 / (2 * TRAINED) ** 2], sizes)
     )
 
 

@@ -135,6 +135,7 @@ def _how_sure(result: "AuditResult", stricter: "AuditResult") -> str:
     if not wanted.certified:
         text += (
             f" To certify {100 * wanted.tolerance:g} points it would take about {wanted.needed:,} "
-            f"women who earn more than $50,000 (there are {size:,} here), and as many more men."
+            f"women who earn more than $50,000 (there are {size:,}), all others growing in "
+            "proportion."
         )
     return text

@@ -15,6 +15,7 @@ import numpy as np
 from evenscore.scores.arrays import Floats, Ints
 
 _SWING = 0.02  # a gap less far beyond the other side may be there by chance
+_SEVERAL = 2.0  # steps of a term that has a share of a penalty only: with 1, gaps are larger
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +177,8 @@ class AugmentedLagrangian(MultiplierRule):
         if before is not None:
             far = np.abs(beyond) > np.maximum(_SWING, 0.5 * np.abs(before))
             ease = np.where(far & (beyond * before < 0.0), 0.5 * ease, ease)
-        moved = state.multipliers + self.gain * ease * (wanted - state.multipliers)
+        gain = np.minimum(1.0, self.gain * np.where(np.less(state.share, 1.0), _SEVERAL, 1.0))
+        moved = state.multipliers + gain * ease * (wanted - state.multipliers)
         moved = self.bound(moved, state.together)
         if before is not None:
             closing = (np.abs(beyond) < self.hold * np.abs(before)) & (beyond * before > 0.0)
