@@ -255,8 +255,8 @@ def test_shares_without_a_cut_have_no_row(selected, inclusive):
     [nothing] = [text for text in told if "nothing can be said" in text]
     assert nothing == (
         "At the cut that selects at most 10% of everyone nothing can be said about the false "
-        "positive rates and false negative rates: the strictest cut of this score selects 75% of everyone "
-        "already."
+        "positive rates and false negative rates: the strictest cut of this score selects 75% of "
+        "everyone already."
     )
     for cuts in (es.Cuts(at=0.1, **more), es.Cuts(between=(0.1, 0.8), **more)):
         for labels in (y, None):
