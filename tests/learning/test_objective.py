@@ -202,8 +202,8 @@ def test_at_the_threshold_the_mean_rate_is_the_rate(weights, levels, bandwidth):
     smooth = smooth_cells(score, cell, share, np.ones((2, 2)), bandwidth)
     gaps = iter(RocConstraint(rates=rates).surrogate(smooth).gaps)
     for first, second in ((0, 1), (2, 3)):
-        both = np.array([[first] * 6, [second] * 6])
-        thresholds = smooth.thresholds(both, np.full((2, 6), 0.5), rates)
+        mixture = 0.5 * np.isin(np.arange(4), (first, second))
+        [thresholds] = smooth.thresholds(mixture[None], rates)
         for t, rate in zip(thresholds, rates, strict=True):
             gap = next(gaps)
             above = [

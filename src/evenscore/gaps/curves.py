@@ -268,7 +268,7 @@ class CurveConstraint(GapFamily):
             raise TypeError(f"{self.name} is trained at rates of its own: see `trained`.")
         n, m = cells.n_groups, len(self.at)
         negatives = np.repeat(np.arange(n), m)
-        at = cells.thresholds(negatives[None], np.ones((1, n * m)), np.tile(self.at, n))
+        at = cells.thresholds(np.eye(n, 2 * n), np.asarray(self.at)).reshape(-1)
         below, density = cells.read_at(n + negatives, at)
         ratio = density / np.maximum(cells.read_at(negatives, at)[1], 1e-12)
         heights = (1.0 - below).reshape(n, m)
@@ -279,14 +279,15 @@ class CurveConstraint(GapFamily):
             own = multipliers.reshape(-1, m)
             np.add.at(by_group, i, own)
             np.add.at(by_group, j, -own)
-            total = np.zeros_like(cells.density)
             flat = by_group.reshape(-1)
             active = np.flatnonzero(flat)
-            if len(active):
-                pulled = flat[active, None] * cells.kernel(at[active])
-                np.add.at(total, n + negatives[active], pulled)
-                np.add.at(total, negatives[active], -ratio[active, None] * pulled)
-            return total
+            if not len(active):
+                return np.zeros_like(cells.density)
+            pull = np.zeros((2 * n, len(active)))
+            column = np.arange(len(active))
+            pull[n + negatives[active], column] = flat[active]
+            pull[negatives[active], column] = -ratio[active] * flat[active]
+            return cells.pulled(pull, at[active])
 
         return Surrogate((heights[i] - heights[j]).reshape(-1), slopes)
 

@@ -390,9 +390,7 @@ class RateConstraint(GapFamily):
         high = self.cuts.selected == "high"
         above = np.array(self.cuts.at) if high else 1.0 - np.array(self.cuts.at)
         every = np.arange(2 * n)
-        at = cells.thresholds(
-            np.repeat(every[:, None], m, axis=1), np.repeat(proportions[:, None], m, axis=1), above
-        )
+        [at] = cells.thresholds(proportions[None], above)
         below, density = (
             part.reshape(2 * n, m).T
             for part in cells.read_at(np.repeat(every, m), np.tile(at, 2 * n))
@@ -423,7 +421,7 @@ class RateConstraint(GapFamily):
                 return np.zeros_like(cells.density)
             moved_by_pool = np.sum(flat * density, axis=1) / pooled
             weights = flat - moved_by_pool[:, None] * proportions
-            return np.asarray(weights[active].T @ cells.kernel(at[active]))
+            return cells.pulled(weights[active].T, at[active])
 
         return Surrogate(np.concatenate([part.reshape(-1) for part in gaps]), slopes)
 

@@ -25,6 +25,7 @@ from evenscore.scores.arrays import Floats, Ints
 _PER_BANDWIDTH = 16  # points of the grid: with four-point weights the errors are those said above
 _MAX_POINTS = 1 << 20
 _BEYOND = 8 * _PER_BANDWIDTH  # points on either side of the scores, where thresholds may lie
+_FEW_THRESHOLDS = 12  # up to so many kernels are faster one by one than convolved
 
 
 def logistic_slope(x: Floats) -> Floats:
@@ -117,10 +118,22 @@ class SmoothCells:
         """Slopes of Σ V_ij AUC_ij: at a score of cell c, Σ_i (V_ic − V_ci) · density of cell i."""
         return np.asarray((coefficients - coefficients.T).T @ self.density)
 
-    def kernel(self, thresholds: Floats) -> Floats:
-        """The derivative of the share above each threshold by a score, (thresholds × grid)."""
-        away = (self.grid.points - thresholds[:, None]) / self.bandwidth
-        return np.asarray(logistic_slope(away) / self.bandwidth)
+    def pulled(self, coefficients: Floats, thresholds: Floats) -> Floats:
+        """Σ_k C[c, k] k(x − t_k) on the grid, k the derivative of a share above t by a score.
+
+        `coefficients` are (cells, thresholds). Many thresholds are put on the grid like scores and
+        convolved with the kernel together, to the accuracy of the sums over scores.
+        """
+        if len(thresholds) <= _FEW_THRESHOLDS:
+            away = (self.grid.points - thresholds[:, None]) / self.bandwidth
+            return np.asarray(coefficients @ (logistic_slope(away) / self.bandwidth))
+        size = self.grid.size
+        index, weights = self.grid.place(thresholds)
+        mass = np.zeros((len(coefficients), size))
+        for j, weight in enumerate(weights):
+            for row, own in zip(mass, coefficients * weight, strict=True):
+                row += np.bincount(index + j, weights=own, minlength=size)
+        return _convolved(mass, _kernels(size)[1]) / self.bandwidth
 
     def read_at(self, cells: Ints, positions: Floats) -> tuple[Floats, Floats]:
         """Smoothed distribution functions and densities of some cells, at a position each."""
@@ -130,28 +143,25 @@ class SmoothCells:
         )
         return below, density
 
-    def thresholds(self, cells: Ints, weights: Floats, rates: Floats) -> Floats:
-        """Where a mixture of cells has a given share above: cells and weights are (mixture, rates).
+    def thresholds(self, mixtures: Floats, rates: Floats) -> Floats:
+        """Where mixtures of the cells, (mixtures, 2K), have shares above: (mixtures, rates).
 
-        Exact on the smoothed distributions: the grid brackets each threshold, Newton's steps refine
-        it.
+        The rates are the same for every mixture. Exact on the smoothed distributions: the grid
+        brackets each threshold, Newton's steps refine it.
         """
-        grid = self.grid
-        low, high = np.zeros(len(rates), dtype=np.intp), np.full(len(rates), grid.size - 1)
-        for _ in range(int(grid.size).bit_length()):
-            middle = (low + high) // 2
-            over = np.sum(weights * self.below[cells, middle], axis=0) >= 1.0 - rates
-            low, high = np.where(over, low, middle), np.where(over, middle, high)
-        ends = [np.sum(weights * self.below[cells, k], axis=0) for k in (low, high)]
-        part = np.clip((1.0 - rates - ends[0]) / np.maximum(ends[1] - ends[0], 1e-300), 0.0, 1.0)
+        grid, wanted = self.grid, 1.0 - rates
+        below, density = mixtures @ self.below, mixtures @ self.density
+        row = np.repeat(np.arange(len(mixtures)), len(rates)).reshape(len(mixtures), -1)
+        high = np.stack([np.searchsorted(own, wanted) for own in below]).reshape(row.shape)
+        high = np.clip(high, 1, grid.size - 1)
+        low = high - 1
+        ends = below[row, low], below[row, high]
+        part = np.clip((wanted - ends[0]) / np.maximum(ends[1] - ends[0], 1e-300), 0.0, 1.0)
         at: Floats = np.asarray(grid.start + grid.step * (low + part), dtype=np.float64)
         for _ in range(2):
-            flat = np.tile(at, len(cells))
-            below, density = (
-                np.sum(weights * values.reshape(cells.shape), axis=0)
-                for values in self.read_at(cells.reshape(-1), flat)
-            )
-            step = (below - (1.0 - rates)) / np.maximum(density, 1e-12)
+            placed = grid.place(at)
+            left = grid.read_at(below, row, placed) - wanted
+            step = left / np.maximum(grid.read_at(density, row, placed), 1e-12)
             at = at - np.clip(step, -grid.step, grid.step)
         return at
 
@@ -196,6 +206,14 @@ def smooth_cells(
         np.fft.irfft(spectrum * kernel, 4 * size)[:, size : 2 * size] for kernel in _kernels(size)
     )
     return SmoothCells(grid, bandwidth, mass, below, density / bandwidth, placed, cell_weights)
+
+
+def _convolved(mass: Floats, kernel: NDArray[np.complex128]) -> Floats:
+    """Functions on the grid, each convolved with a kernel given by its spectrum."""
+    size = mass.shape[1]
+    return np.asarray(
+        np.fft.irfft(np.fft.rfft(mass, 4 * size) * kernel, 4 * size)[:, size : 2 * size]
+    )
 
 
 @lru_cache(maxsize=8)

@@ -2,6 +2,7 @@
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -11,12 +12,21 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from evenscore.gaps import ConstraintLike, GapFamily, as_constraints
 from evenscore.gaps.family import family_values
 from evenscore.learning.cross_fitting import CrossFitted, cross_fit
 from evenscore.learning.diagnosis import diagnose
-from evenscore.learning.parameters import check_count, check_number, described, seed_of
+from evenscore.learning.guarding import compared, price_of
+from evenscore.learning.parameters import (
+    check_count,
+    check_number,
+    check_strength,
+    described,
+    seed_of,
+)
+from evenscore.learning.price import PriceWarning
 from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import (
     TrainingSet,
@@ -25,6 +35,8 @@ from evenscore.learning.training_set import (
     two_classes,
 )
 from evenscore.scores.arrays import Floats
+
+_MANY = 100_000  # rows, from which on threads of the algebra pay
 
 
 @dataclass(eq=False, repr=False)
@@ -44,8 +56,9 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         used; nothing by default.
     tolerance : float, default 0.02
         The gap that each constraint may leave, unless it has a tolerance of its own.
-    strength : float, optional
-        Instead of a tolerance: the penalty λ of the objective AUC − λ Σ |gap|.
+    strength : float or list of floats, optional
+        Instead of a tolerance: the penalty λ of the objective AUC − λ Σ |gap|, one for all
+        constraints or one for each.
     guards : bool, default True
         With a tolerance, constrain the cuts around those asked for too, so that gaps do not return
         on new data; two standard errors more than the tolerance are left there.
@@ -85,11 +98,18 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         `gaps_` and with what that accounts for, and, if not, why; empty with a strength. To find
         out why the worst gap was not reached in training, it is tried without the others: one more
         fit.
+    price_ : Price or None
+        What the constraints cost: AUC and largest gap of the same scorer without constraints, of
+        this one, and of the score without constraints after a repair that knows the group. A fit
+        warns (`PriceWarning`) of a price above 0.02 and of a score that ranks below chance. None
+        without constraints.
     converged_ : bool
-        Whether training reached every tolerance, what is known to return on new rows included;
+        Whether training reached every tolerance, or as much of it as chance lets it (between more
+        than two groups, a standard error of the gap), what is known to return on new rows included;
         with a strength, whether the objective had stopped rising.
     history_ : History
-        Objective, AUC, gaps and multipliers at every update of the multipliers.
+        Objective, AUC, gaps and multipliers at every update of the multipliers; also those of the
+        scores that the fair one is compared with. The scorer is the best of all entries (`chosen`).
 
     Examples
     --------
@@ -125,13 +145,15 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     constraints: ConstraintLike = ()
     _: KW_ONLY
     tolerance: float | None = None
-    strength: float | None = None
+    strength: float | Sequence[float] | None = None
     guards: bool = True
     validation_fraction: float | None = 0.0
     cross_fit: int = 0
     random_state: Any = None
     verbose: bool | int = False
 
+    guarded: ClassVar[bool] = True
+    """Whether the scorer is compared with one without constraints, and its price is told."""
     varied_together: ClassVar[tuple[str, ...]] = ()
     """Parameters that a method `fit_many`, if there is one, varies in one program."""
 
@@ -191,7 +213,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def check_parameters(self) -> None:
         """Refuse bad parameters; a subclass checks its own after calling this."""
         check_number(self, "tolerance", 0.0, optional=True)
-        check_number(self, "strength", 0.0, optional=True)
+        check_strength(self.strength)
         check_count(self, "cross_fit", 0)
         if self.cross_fit == 1:
             raise ValueError("cross_fit must be 0 or at least 2 folds, not 1.")
@@ -243,12 +265,29 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data = self._read(X, y, sensitive_features, sample_weight, task.constraints, cluster)
         train, held_out = self.hold_out(data)
         crossed = None
-        if self.cross_fit and task.constraints:
-            rng = np.random.default_rng(seed_of(self.random_state))
-            crossed, task = cross_fit(self, data, task, int(self.cross_fit), rng)
-        history = self.learn(train, held_out, task)
-        self._finish(data, train, held_out, task, history, crossed)
+        # Products of some thousand rows are too small to share out among threads.
+        with threadpool_limits(1 if len(data) < _MANY else None, user_api="blas"):
+            if self.cross_fit and task.constraints:
+                rng = np.random.default_rng(seed_of(self.random_state))
+                crossed, task = cross_fit(self, data, task, int(self.cross_fit), rng)
+            history = self.learn(train, held_out, task)
+            told = self._finish(data, train, held_out, task, history, crossed)
+        for text, category in told:
+            warnings.warn(text, category, stacklevel=2)
         return self
+
+    def become(self, other: Self) -> None:
+        """Take over what another scorer of the kind has learned.
+
+        Parameters
+        ----------
+        other : FairScorer
+            With the same parameters, learned on rows with the same features.
+        """
+        known = ("n_features_in_", "feature_names_in_", "classes_", "groups_")
+        for name, value in vars(other).items():
+            if name.endswith("_") and name not in known:
+                setattr(self, name, value)
 
     def hold_out(self, rows: TrainingSet) -> tuple[TrainingSet, TrainingSet | None]:
         """Rows to learn from, and rows kept aside if any are wanted.
@@ -312,22 +351,35 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         task: Task,
         history: History,
         crossed: CrossFitted | None = None,
-    ) -> None:
-        """Set the attributes that all scorers have; warn, at the caller of `fit`, if need be."""
-        raw = self.raw_score(data.X)
+    ) -> list[tuple[str, type[Warning]]]:
+        """Set the attributes that all scorers have; gives what a user has to be warned of."""
+        known, history.scores = history.scores, None
+        guarded = self.guarded and bool(task.constraints)
+        if known is None and guarded:
+            known = compared(self, train, task, history)
+        final = known.final if known is not None and known.final is not None else None
+        scores = self.raw_score(train.X) if final is None else final
+        raw = scores if train is data else self.raw_score(data.X)
         self.intercept_ = -cut_at_prevalence(raw, data)
-        scores = raw if train is data else self.raw_score(train.X)
         self.history_ = history
         new = None
         if crossed is not None:
-            final = family_values(data.grouped(raw), task.constraints)
-            new = crossed.gaps(task.constraints, final)
+            new = crossed.gaps(task.constraints, family_values(data.grouped(raw), task.constraints))
+        expected = None if known is None else known.expected
         self.gaps_, self.verdicts_, self.converged_, warning = diagnose(
-            self, task, history, train, scores, held_out, new
+            self, task, history, train, scores, expected, held_out, new
         )
         self.gap_names_ = [gap.title for gap in self.gaps_["train"]]
+        told: list[tuple[str, type[Warning]]] = []
         if warning is not None:
-            warnings.warn(warning, ConvergenceWarning, stacklevel=3)
+            told.append((warning, ConvergenceWarning))
+        self.price_ = None
+        if known is not None and guarded:
+            self.price_ = price_of(known, scores, train, task)
+            if self.price_.warning is not None:
+                text = f"{type(self).__name__}: {self.price_.warning}"
+                told.append((text, PriceWarning))
+        return told
 
     # ------------------------------------------------------------------ scoring
 

@@ -11,17 +11,12 @@ from scipy import sparse
 
 from evenscore.learning.base import FairScorer
 from evenscore.learning.boosters import Booster, TreeSettings, booster_class, tree_threads
-from evenscore.learning.boosting import Gradient, HeldOut, LinearStart, TreeChoice, constant
-from evenscore.learning.multipliers import AugmentedLagrangian, shared
+from evenscore.learning.boosting import HeldOut, LinearStart, constant
+from evenscore.learning.growth import Growth
 from evenscore.learning.parameters import check_count, check_number, progress, seed_of
-from evenscore.learning.task import History, Task
+from evenscore.learning.task import History, Task, TrainingScores
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats
-
-# benchmarks/constants.py halves and doubles each of them, on splits of German and COMPAS.
-_PENALTY = 16.0  # of the augmented Lagrangian: 8 and 32 are within noise
-_GAIN, _MOST = 0.25, 0.5  # of an update in 200 rounds, more in fewer: twice that leaves gaps
-_HOLD = 0.97  # a multiplier waits while its gap falls by 3 % per update; without, gaps are larger
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -167,45 +162,39 @@ class BoostedScorer(FairScorer):
     # ------------------------------------------------------------------ learning
 
     def learn(self, train: TrainingSet, held_out: TrainingSet | None, task: Task) -> History:
-        """Grow trees, the multipliers following the strict gaps; keep the best number of them."""
+        """Grow trees, the multipliers following the strict gaps; keep the best of all attempts.
+
+        The first trees maximise the likelihood. From there go the score without constraints, the
+        same with Kamiran and Calders' weights, and the constrained one; if that fails, another with
+        a tolerance that is tightened round by round.
+        """
         settings = self._settings(train)
-        rounds = int(self.n_estimators)
         varied = not constant(train.X)
         self.linear_ = None
         if self.linear_start and varied:
             left_out = {*settings.categorical, *np.flatnonzero(settings.monotone).tolist()}
             self.linear_ = LinearStart.fit(train, sorted(left_out))
         offset = self._offset(train)
-        booster = booster_class(self.booster).begin(train.X, offset, settings)
-        objective = task.objective(train, bandwidth=self.bandwidth, guards=self.guards)
-        rule = AugmentedLagrangian(
-            strength=task.bound,
-            penalty=shared(_PENALTY, len(train.groups)),
-            growth=1.0,
-            gain=min(_MOST, _GAIN * max(1.0, 200.0 / rounds)),
-            hold=_HOLD,
-        )
-        gradient = Gradient(train, objective, rule, task.aims(objective, self.margin), rounds)
         checked = None
         if held_out is not None:
             threads, new = tree_threads(self.n_jobs, len(held_out)), self._offset(held_out)
             checked = HeldOut(held_out, held_out.objective(task.constraints), threads, new)
-        choice = TreeChoice.of(task, objective, rounds, checked)
+        rounds = int(self.n_estimators) if varied else 0
         with progress("BoostedScorer", rounds, verbose=self.verbose) as advance:
-            text = ""
-            while varied and gradient.round < rounds:
-                n_trees = booster.n_trees
-                grown = booster.grow(gradient)
-                if gradient.look is not None:  # at the trees before this one
-                    text = choice.consider(booster, n_trees, gradient.look)
-                advance(text)
-                if not grown and not settings.random:
-                    break
-        scores = booster.training_scores() if varied else offset
-        gradient.evaluate(scores, closely=True)
-        assert gradient.look is not None
-        choice.consider(booster, booster.n_trees, gradient.look)
-        if np.ptp(scores) == 0.0:
+            growth = Growth(
+                task,
+                train,
+                task.objective(train, bandwidth=self.bandwidth, guards=self.guards),
+                settings,
+                rounds,
+                self.margin,
+                checked,
+                advance,
+            )
+            choice = growth.run(booster_class(self.booster).begin(train.X, offset, settings))
+        assert choice.raw is not None
+        assert choice.booster is not None
+        if np.ptp(choice.raw) == 0.0:
             warnings.warn(
                 f"BoostedScorer gives every row the same score: no split of the {len(train)} rows "
                 f"leaves min_child_samples={settings.min_rows} on both sides and helps.",
@@ -213,7 +202,9 @@ class BoostedScorer(FairScorer):
                 stacklevel=3,
             )
         self.n_iter_ = choice.n_trees
-        self.model_ = booster.to_text(choice.n_trees)
+        self.model_ = choice.booster.to_text(choice.n_trees)
+        if growth.free is not None:
+            choice.history.scores = TrainingScores(growth.free, choice.raw, choice.expected)
         return choice.history
 
     def _offset(self, rows: TrainingSet) -> Floats:

@@ -5,6 +5,7 @@ gradient that the caller gives, and to score. LightGBM is the one that comes alo
 subclass, passed as `BoostedScorer(booster=...)` or entered in `BOOSTERS` under a name.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -125,6 +126,18 @@ class Booster(ABC):
     def training_scores(self) -> Floats:
         """The scores of the training rows, offset and trees together."""
 
+    def fork(self) -> Self | None:
+        """A booster that goes on from these trees by itself; None if the library cannot.
+
+        Its trees are counted from the first, those before the fork included. Neither this booster
+        nor a fork made earlier is to grow afterwards.
+        """
+        return None
+
+    def last_leaves(self) -> Floats | None:
+        """The values of the leaves of the last tree, as added to scores; None if not known."""
+        return None
+
     @abstractmethod
     def predict(
         self, X: Any, *, first: int = 0, last: int | None = None, threads: int = 1
@@ -147,14 +160,35 @@ class LightGBMBooster(Booster):
 
     takes_missing = takes_sparse = takes_categories = takes_monotone = True
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    def __init__(
+        self,
+        model: Any,
+        rows: Any = None,
+        settings: TreeSettings | None = None,
+        before: str = "",
+    ) -> None:
+        self.model, self.rows, self.settings = model, rows, settings
+        self.before = before  # the trees it was forked from, as text
+        self.n_before = len(_trees_of(before)[1]) if before else 0
 
     @classmethod
     def begin(cls, X: Any, offset: Floats, settings: TreeSettings) -> Self:
         """A `lightgbm.Booster` without objective: its gradients come from outside."""
         import lightgbm
 
+        options = cls._options(settings)
+        rows = lightgbm.Dataset(
+            _matrix(X),
+            categorical_feature=list(settings.categorical),
+            params=options,
+            init_score=offset,
+            free_raw_data=True,
+        )
+        return cls(lightgbm.Booster(options, rows), rows, settings)
+
+    @staticmethod
+    def _options(settings: TreeSettings) -> dict[str, Any]:
+        """What LightGBM calls the settings."""
         options: dict[str, Any] = {
             "objective": "none",
             "learning_rate": settings.learning_rate,
@@ -177,14 +211,26 @@ class LightGBMBooster(Booster):
         }
         if settings.monotone:
             options["monotone_constraints"] = list(settings.monotone)
-        rows = lightgbm.Dataset(
-            _matrix(X),
-            categorical_feature=list(settings.categorical),
-            params=options,
-            init_score=offset,
-            free_raw_data=True,
-        )
-        return cls(lightgbm.Booster(options, rows))
+        return options
+
+    def fork(self) -> Self:
+        """Another `lightgbm.Booster` on the same binned rows, starting from the scores so far.
+
+        LightGBM starts over with whatever else is grown on rows whose initial score has changed.
+        """
+        import lightgbm
+
+        assert self.settings is not None
+        self.rows.set_init_score(self.training_scores())
+        model = lightgbm.Booster(self._options(self.settings), self.rows)
+        before = self.to_text(self.n_trees) if self.n_trees else ""
+        return type(self)(model, self.rows, self.settings, before)
+
+    def last_leaves(self) -> Floats:
+        """Asked of the library one by one; what a tree of fewer leaves does not have is zero."""
+        assert self.settings is not None
+        last, most = self.model.current_iteration() - 1, self.settings.max_leaves
+        return np.array([self.model.get_leaf_output(last, leaf) for leaf in range(most)])
 
     def grow(self, slopes: Slopes) -> bool:
         """One round of LightGBM."""
@@ -193,7 +239,7 @@ class LightGBMBooster(Booster):
     @property
     def n_trees(self) -> int:
         """Rounds so far."""
-        return int(self.model.current_iteration())
+        return self.n_before + int(self.model.current_iteration())
 
     def training_scores(self) -> Floats:
         """The scores that LightGBM keeps, which it hands out to metrics only."""
@@ -210,23 +256,50 @@ class LightGBMBooster(Booster):
         self, X: Any, *, first: int = 0, last: int | None = None, threads: int = 1
     ) -> Floats:
         """Raw scores of some rounds."""
-        raw = self.model.predict(
-            _matrix(X),
-            raw_score=True,
-            start_iteration=first,
-            num_iteration=None if last is None else last - first,
-            num_threads=threads,
-        )
-        return np.asarray(raw, dtype=np.float64)
+        last = self.n_trees if last is None else last
+        raw = np.zeros(X.shape[0])
+        parts = ((self.model, self.n_before, self.n_trees),)
+        if first < self.n_before:
+            parts = ((_lightgbm_model(self.before), 0, self.n_before), *parts)
+        for model, start, end in parts:
+            begin, stop = max(first, start), min(last, end)
+            if begin < stop or (start == end == 0):
+                raw += model.predict(
+                    _matrix(X),
+                    raw_score=True,
+                    start_iteration=begin - start,
+                    num_iteration=stop - begin,
+                    num_threads=threads,
+                )
+        return raw
 
     def to_text(self, n_trees: int) -> str:
         """LightGBM's text format; of no trees at all, too."""
-        return str(self.model.model_to_string(num_iteration=max(n_trees, 1)))
+        own = str(self.model.model_to_string(num_iteration=max(n_trees - self.n_before, 1)))
+        if not self.before:
+            return own
+        return _joined(self.before, own) if n_trees > self.n_before else self.before
 
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Read once and kept: a scorer holds (and saves) nothing but the text."""
         return cls(_lightgbm_model(text))
+
+
+def _trees_of(text: str) -> tuple[str, list[str], str]:
+    """What comes before the trees in LightGBM's text format, the trees, and what comes after."""
+    head, rest = text.split("Tree=", 1)
+    trees, tail = rest.split("end of trees", 1)
+    return head, [part.split("\n", 1)[1] for part in trees.split("Tree=")], f"end of trees{tail}"
+
+
+def _joined(first: str, second: str) -> str:
+    """The trees of two texts as one text: renumbered, with the sizes that the format wants."""
+    head, trees, tail = _trees_of(first)
+    trees = [f"Tree={k}\n{tree}" for k, tree in enumerate(trees + _trees_of(second)[1])]
+    sizes = " ".join(str(len(tree.encode())) for tree in trees)
+    head = re.sub(r"^tree_sizes=.*$", f"tree_sizes={sizes}", head, flags=re.MULTILINE)
+    return head + "".join(trees) + tail
 
 
 @lru_cache(maxsize=8)

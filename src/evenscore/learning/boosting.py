@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
@@ -16,16 +16,16 @@ from evenscore.learning.boosters import Booster
 from evenscore.learning.features import FeatureScaling
 from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState
 from evenscore.learning.objective import Evaluation, Objective, Strict, standardise
-from evenscore.learning.task import Choice, Look, Task
+from evenscore.learning.task import Choice, Look, Stage
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats, Ints
 
 # benchmarks/constants.py halves and doubles each of them, on splits of German and COMPAS.
 START = 0.3  # share of the rounds that maximise the likelihood: more leave gaps, fewer cost AUC
-SETTLED = 0.6  # share of the updates after which an iterate may be the one kept; hardly matters
 _EVERY = 5  # rounds between two updates of the multipliers: 2 and 10 are within noise
 _LEAST = 0.5  # curvature of a row at which the objective is flat, times the bandwidth
 _STEEP = 0.3  # more of it for a row, times its gradient; as for _LEAST, gaps grow on either side
+_OWN_PULL = 2.0  # how often the pull of a row on its own score is counted: see `OwnPull`
 _LAST = 0.1  # learning rate of the last rounds, relative to the first: 0.05 is as good
 # Of the log-odds is started from: trees undo the rest of a feature more easily than all of it. On
 # German 0.35 costs an AUC of 0.005 and 1 a gap of 0.02.
@@ -120,15 +120,86 @@ def _filled(X: Any, means: Floats) -> Any:
 # ---------------------------------------------------------------------- rounds
 
 
+def fall_of(done: float) -> float:
+    """What steps are multiplied by when a share of the rounds after the start is done."""
+    return float(_LAST + (1.0 - _LAST) * 0.5 * (1.0 + np.cos(np.pi * done)))
+
+
+@dataclass(eq=False)
+class Likelihood:
+    """Gradient and curvature of the likelihood at every row; rows weigh one on average.
+
+    The prevalence, which the scores leave out, is that of the rows as they are weighted.
+    """
+
+    rows: TrainingSet
+    rounds: int
+    round: int = 0
+
+    def __post_init__(self) -> None:
+        share = self.rows.share
+        self.weight = share * len(self.rows)
+        prevalence = float(share[self.rows.positive].sum())
+        self.log_odds = float(np.log(prevalence / (1.0 - prevalence)))
+        self.start = round(START * self.rounds)
+
+    def __call__(self, raw: Floats) -> tuple[Floats, Floats]:
+        """Of the scores of a round; steps shrink as rounds go by."""
+        number, self.round = self.round, self.round + 1
+        done = max(0.0, (number - self.start) / (self.rounds - self.start))
+        chance = expit(raw + self.log_odds)
+        away = chance - self.rows.positive
+        slope = self.weight * chance
+        return (self.weight * fall_of(done)) * away, slope - slope * chance
+
+
+@dataclass(eq=False)
+class OwnPull:
+    """What rows have done to their own scores, tree by tree.
+
+    The value of a leaf is w = −G/(H + λ), G and H being the sums of gradient and curvature over its
+    rows. Without row i it would be larger by (g_i + w h_i)/(H − h_i + λ), times the learning rate.
+    The sum over trees is what is missing from the score of a new row just like it. A leaf where a
+    few people of a small cell have nearly all of the gradient is fitted to these very people, and
+    a gap that is closed by them comes back on new rows: gaps are therefore looked at without what
+    rows have done to themselves. Which splits are made has been chosen on the same rows, too: that
+    is allowed for by counting the pull twice. (On inner folds of the training rows of Bank, both
+    error rates over a range of cuts: the worst FNR gap on rows not trained on was 0.16 without,
+    0.15 with once and 0.11 with twice the pull, chance leaving 0.06; on Adult and COMPAS gaps are
+    alike, and so are AUCs.)
+    """
+
+    learning_rate: float
+    l2: float
+    total: Floats
+    before: tuple[Floats, Floats, Floats] | None = None  # scores, gradient, curvature
+
+    def note(self, raw: Floats, leaves: Floats) -> None:
+        """A tree with these leaf values was grown on what is known of the round before."""
+        if self.before is None:
+            return
+        scores, gradient, curvature = self.before
+        moved = raw - scores
+        values = np.unique(leaves)
+        leaf = np.searchsorted(0.5 * (values[1:] + values[:-1]), moved)
+        weight = np.bincount(leaf, curvature, minlength=len(values))
+        value = values / self.learning_rate
+        others = np.maximum(weight[leaf] - curvature, 0.0) + self.l2
+        self.total += self.learning_rate * (gradient + value[leaf] * curvature) / others
+
+    def expected(self, raw: Floats) -> Floats:
+        """Scores as they would be on new rows like these."""
+        return raw + _OWN_PULL * self.total
+
+
 @dataclass(eq=False)
 class Gradient:
-    """Gradient and curvature of every row, called by a booster with the scores of a round.
+    """Gradient and curvature of the objective at every row, called by a booster.
 
-    Rows weigh one on average. The first rounds are those of the likelihood: while all scores are
-    alike a gap means nothing. Then comes the gradient of the objective at the standardised scores,
-    with a curvature of (½ · share in its class + 0.3 |gradient|) / bandwidth, so that the step of a
-    row on its own is a few bandwidths at most, whatever the multipliers. Steps shrink as rounds go
-    by.
+    Rows weigh one on average. It is the gradient at the standardised scores, with a curvature of
+    (½ · share in its class + 0.3 |gradient|) / bandwidth, so that the step of a row on its own is a
+    few bandwidths at most, whatever the multipliers. Steps shrink as rounds go by. With `level` the
+    gaps tolerated shrink too, from that to what is aimed at, over the first two thirds.
     """
 
     train: TrainingSet
@@ -136,6 +207,9 @@ class Gradient:
     rule: AugmentedLagrangian
     aim: Floats
     rounds: int
+    own: OwnPull
+    stage: Stage = "learning"
+    level: float = 0.0
     round: int = 0
     look: Look | None = None
     state: MultiplierState = field(init=False)
@@ -143,48 +217,52 @@ class Gradient:
     def __post_init__(self) -> None:
         train = self.train
         self.state = self.rule.init(self.aim, *self.objective.terms.sharing)
-        self.start = round(START * self.rounds)
-        self.weight = train.share * len(train)
         prevalence = float(train.share[train.positive].sum())
-        self.log_odds = float(np.log(prevalence / (1.0 - prevalence)))
-        self.least = _LEAST * self.weight / np.where(train.positive, prevalence, 1.0 - prevalence)
+        parts = np.where(train.positive, prevalence, 1.0 - prevalence)
+        self.least = _LEAST * train.share * len(train) / parts
 
     def __call__(self, raw: Floats) -> tuple[Floats, Floats]:
         """Gradient and curvature at the scores of a round."""
         number, self.round, self.look = self.round, self.round + 1, None
-        if number < self.start:
-            chance = expit(raw + self.log_odds)
-            return self.weight * (chance - self.train.positive), self.weight * chance * (1 - chance)
+        done = number / self.rounds
         evaluation = self.evaluate(raw, closely=number % _EVERY == 0)
-        done = (number - self.start) / (self.rounds - self.start)
         n, scale = len(raw), self.standard.scale
-        gradient = n * self.standard.pull_back(evaluation.gradient)
-        curvature = self.least + _STEEP * n * np.abs(evaluation.gradient)
-        fall = _LAST + (1.0 - _LAST) * 0.5 * (1.0 + np.cos(np.pi * done))
-        return fall * gradient, curvature / (self.objective.bandwidth * scale**2)
+        gradient = (n * fall_of(done)) * self.standard.pull_back(evaluation.gradient)
+        curvature = self.least + (_STEEP * n) * np.abs(evaluation.gradient)
+        curvature /= self.objective.bandwidth * scale**2
+        self.own.before = raw.copy(), gradient, curvature
+        return gradient, curvature
 
     def evaluate(self, raw: Floats, *, closely: bool) -> Evaluation:
         """Evaluate the objective; closely: look at the strict gaps and move the multipliers."""
         self.standard = standardise(raw, self.train.share)
         score = self.standard.score
+        if self.level:
+            left = self.level * max(0.0, 1.0 - 1.5 * self.round / self.rounds)
+            self.state = replace(self.state, tolerance=np.maximum(self.aim, left))
         evaluation = self.objective.evaluate(score, partial(self.rule.respond, self.state))
         if closely:
-            strict = self.objective.strict(score)
-            self.state = self.rule.update(self.state, strict.terms, evaluation.gaps)
+            expected = self.objective.strict(self.own.expected(raw))
+            self.state = self.rule.update(self.state, expected.terms, evaluation.gaps)
             moved = self.objective.terms.of_gaps(self.state.multipliers)
-            self.look = Look(evaluation.value, strict, moved)
+            strict = replace(expected, auc=self.objective.auc(score))
+            self.look = Look(evaluation.value, strict, moved, self.stage)
         return evaluation
 
 
 @dataclass(eq=False)
 class HeldOut:
-    """Rows that were not trained on, and their scores as trees are added."""
+    """Rows that were not trained on, and their scores as the trees of one booster are added."""
 
     rows: TrainingSet
     objective: Objective
     threads: int
     score: Floats
     n_trees: int = 0
+
+    def afresh(self) -> Self:
+        """The same rows, no tree yet."""
+        return replace(self)
 
     def strict(self, booster: Booster, n_trees: int) -> Strict:
         """AUC and gaps with the first trees: scores of before, and what the trees since add."""
@@ -198,24 +276,23 @@ class HeldOut:
 
 @dataclass(eq=False)
 class TreeChoice(Choice):
-    """Which number of trees is the best; the first few may not be chosen."""
+    """The best trees so far: of which booster, how many, and the scores of the training rows."""
 
-    first: float
-    held_out: HeldOut | None
+    booster: Booster | None = None
     n_trees: int = 0
+    raw: Floats | None = None
+    expected: Floats | None = None
 
-    @classmethod
-    def of(cls, task: Task, objective: Objective, rounds: int, held_out: HeldOut | None) -> Self:
-        """For a number of rounds: without rows held out, multipliers have to have settled."""
-        share = START if held_out is not None else START + (1.0 - START) * SETTLED
-        return cls(task.tolerances(objective), task.strength, share * rounds, held_out)
-
-    def consider(self, booster: Booster, n_trees: int, look: Look) -> str:
-        """Compare the first trees of a booster with the best so far; says how things stand."""
-        new = None if self.held_out is None else self.held_out.strict(booster, n_trees)
+    def consider(
+        self, booster: Booster, look: Look, raw: Floats, own: OwnPull | None, held_out: HeldOut | None
+    ) -> str:
+        """Compare the trees of a booster with the best so far; says how things stand."""
+        new = None if held_out is None else held_out.strict(booster, booster.n_trees)
         worst, merit = self.note(look, new)
-        if new is None and self.strength is not None:
-            merit = float(n_trees)  # under a penalty the last are the best
-        if (n_trees >= self.first and merit >= self.merit) or not self.n_trees:
-            self.merit, self.n_trees = merit, n_trees
-        return f"AUC {look.strict.auc:.4f}, worst gap beyond its tolerance {worst:.4f}"
+        if self.strength is not None and new is None and look.stage == "learning":
+            merit = max(merit, self.merit)  # under a penalty the last are the best
+        if self.better(merit):
+            self.booster, self.n_trees = booster, booster.n_trees
+            self.raw = raw.copy()
+            self.expected = None if own is None else own.expected(raw)
+        return f"AUC {look.strict.auc:.4f}, worst gap beyond what is allowed {worst:.4f}"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
+from scipy import sparse
 
-from evenscore.gaps.family import family_estimates
+from evenscore.gaps.family import family_estimates, family_values
 from evenscore.inference.decisions import decide
 from evenscore.inference.estimate import Estimate
 from evenscore.learning.cross_fitting import learn_on
 from evenscore.learning.multipliers import excess
+from evenscore.learning.objective import standardise
 from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 State = Literal["reached", "reached in training", "cannot tell", "not reached"]
 
 SLACK = 1e-3  # a training gap so little beyond the tolerance is within it
+_DENSE = 50_000_000  # entries of a sparse matrix that are looked at all at once
 _STILL = 5e-3  # a penalised AUC that rises by less over a tenth of the updates has settled
 
 # ---------------------------------------------------------------------- one gap
@@ -34,8 +37,10 @@ _STILL = 5e-3  # a penalised AUC that rises by less over a tenth of the updates 
 class GapOutcome:
     """What became of one gap.
 
-    "not reached": it is beyond the tolerance in training, or by its verdict on rows not trained on
-    (`new`). Otherwise those rows decide: "reached" if the verdict is "within", "cannot tell" if it
+    "not reached": it is beyond the tolerance in training (between more than two groups, and by more
+    than chance explains), or by its verdict on rows not trained on (`new`); the reason tells what a
+    score of this kind cannot reach, as far as trying can tell, from what training has not reached
+    yet. Otherwise those rows decide: "reached" if the verdict is "within", "cannot tell" if it
     is neither. Without such rows: "reached in training", which new rows may contradict. `value` is
     the gap that decided and `where` it was seen; `reason` is empty if the gap is reached.
 
@@ -81,16 +86,17 @@ def judge(
     expected: float,
     smallest: tuple[str, float],
     *,
-    alone: bool | None = None,
+    allowed: float = 0.0,
+    conflict: str | None = None,
     clusters: int | None = None,
 ) -> GapOutcome:
     """The outcome of one gap.
 
-    `expected` is the training gap, with what it is known to grow by on new rows; `smallest` names
-    the smallest cell that the gap looks at, and its size, and `clusters` is how many clusters that
-    is in, if there are any; `alone` says whether the gap can be reached without the other ones, if
-    that was tried. A gap `new` that was not decided on among
-    others is decided on by itself.
+    `expected` is the training gap, as it is known to be on new rows; `smallest` names the smallest
+    cell that the gap looks at, and its size, and `clusters` is how many clusters that is in, if
+    there are any; `allowed` is what chance lets the gap be, and `conflict` why it was not reached,
+    if that was looked into. A gap `new` that was not decided on among others is decided on by
+    itself.
 
     >>> fine = Estimate("gap", 0.01, -0.01, 0.03, 0.95, "normal")
     >>> print(judge("gap", 0.02, fine, fine, 0.01, ("positives of b", 100)))
@@ -111,23 +117,30 @@ tolerance 0.02; 100 positives of b are too few to tell, about 280 might do.
         return outcome("cannot tell", trained, f"{size:g} {cell} are too few")
     over = abs(expected) - tolerance
     closed = over <= SLACK
+    by_chance = not closed and abs(expected) <= allowed + SLACK
     why = "the scorer fits its training rows too closely: regularise it, or train on more rows"
     if not closed and moved and abs(training.value) <= tolerance + SLACK:
         why = "what returns on new rows is more than training could make up for"
-    elif not closed and alone:
-        why = "it conflicts with the other gaps, without which it is reached"
+    elif by_chance:
+        why = (
+            f"{size:g} {few} are so few that chance makes a gap of {allowed:.3f}, and to train for "
+            "less would be to fit noise"
+        )
+    elif not closed and conflict:
+        why = conflict
     elif not closed and over <= 2.0 / size:
         why = f"there are only {size:g} {cell}, one of which moves it by {1.0 / size:.3f}"
     elif not closed:
         why = "it was still closing, or the scorer is not flexible enough: train longer"
+    missed: State = "cannot tell" if by_chance else "not reached"
     if new is None:
-        state: State = "reached in training" if closed else "not reached"
+        state: State = "reached in training" if closed else missed
         return outcome(state, trained, "" if closed else why)
     fresh = new.value, "on rows not trained on"
     if new.verdict == "beyond":
         return outcome("not reached", fresh, why)
     if not closed:
-        return outcome("not reached", trained, why)
+        return outcome(missed, trained, why)
     if new.verdict == "undefined":
         return outcome("cannot tell", fresh, f"{size:g} {few} are too few for an interval")
     if new.verdict == "within":
@@ -166,12 +179,14 @@ def diagnose(
     history: History,
     train: TrainingSet,
     training_scores: Floats,
+    expected_scores: Floats | None,
     held_out: TrainingSet | None,
     crossed: list[Estimate] | None,
 ) -> tuple[dict[str, list[Estimate]], list[GapOutcome], bool, str | None]:
     """Measure the gaps of a scorer that has learned; `crossed` are those by cross-fitting.
 
-    Gives `gaps_`, `verdicts_`, `converged_`, and what the user has to be warned of.
+    `expected_scores` are those of the training rows as they would be on new rows, if the learner
+    knows. Gives `gaps_`, `verdicts_`, `converged_`, and what the user has to be warned of.
     """
     training = family_estimates(train.grouped(training_scores), task.constraints)
     gaps = {"train": training}
@@ -184,7 +199,7 @@ def diagnose(
     if task.strength is not None:  # a penalty promises no gap
         settled, warning = history.settled, None
         if settled is None:
-            settled = _has_settled(history, task.strength)
+            settled = _has_settled(history, task.strengths(task.objective(train)))
             if not settled:
                 warning = (
                     f"{name} stopped while AUC − strength · |gaps| was still rising, or too soon "
@@ -192,19 +207,23 @@ def diagnose(
                 )
         return gaps, [], settled, warning
     objective = task.objective(train)
-    tolerance = task.tolerances(objective)
-    expected = np.array([gap.value for gap in training]) + task.optimism
-    beyond = np.abs(excess(expected, tolerance))
+    tolerance, allowed = task.tolerances(objective), task.allowances(objective)
+    values = np.array([gap.value for gap in training])
+    if expected_scores is not None:
+        values = family_values(train.grouped(expected_scores), task.constraints)
+    expected = values + task.optimism
+    beyond = np.abs(excess(expected, allowed))
     new = gaps.get("cross_fit", gaps.get("validation"))
     if new:
         new[:] = decide(new, tolerance, new[0].confidence_level)
     sizes = np.bincount(train.cell, minlength=2 * len(train.groups)).astype(np.float64)
     by_cell, _, _ = train.separable(train.cell, len(sizes))
     outcomes = []
+    far = np.where(beyond > SLACK, np.abs(expected) - tolerance, 0.0)
     for k, gap in enumerate(training):
-        alone = None  # the gap furthest beyond its tolerance is tried alone
-        if beyond[k] > SLACK and beyond[k] == beyond.max() and len(beyond) > 1:
-            alone = _reached_alone(scorer, task, train, training, k, float(tolerance[k]))
+        conflict = None  # the gap furthest beyond its tolerance, and not by chance, is looked into
+        if far[k] > 0.0 and k == np.argmax(far):
+            conflict = _conflict(scorer, task, history, train, training_scores, training, k)
         cells = np.flatnonzero(objective.terms.cells[k])
         small = int(cells[np.argmin(sizes[cells])])
         outcomes.append(
@@ -215,7 +234,8 @@ def diagnose(
                 None if new is None else new[k],
                 float(expected[k]),
                 (train.cell_name(small), float(sizes[small])),
-                alone=alone,
+                allowed=float(allowed[k]),
+                conflict=conflict,
                 clusters=None if train.cluster is None else int(by_cell[small]),
             )
         )
@@ -226,6 +246,105 @@ def diagnose(
             f"{missed.beyond:.3f} beyond the tolerance of {missed.tolerance:g}; {missed.reason}."
         )
     return gaps, outcomes, bool(np.all(beyond <= SLACK)), warning
+
+
+# ---------------------------------------------------------------------- why a gap is not reached
+
+
+def _conflict(
+    scorer: FairScorer,
+    task: Task,
+    history: History,
+    train: TrainingSet,
+    scores: Floats,
+    gaps: list[Estimate],
+    number: int,
+) -> str | None:
+    """What stands in the way of the worst gap, by what was tried.
+
+    Other ways were tried if the history has restarts. If none came near, a score of this kind
+    cannot do it, as far as they can tell; what it could do is the smallest largest gap of them. If
+    the gap was still falling when training ended, training is what has to go on. The gap is also
+    tried alone, one more fit, if other kinds of gaps are asked for.
+    """
+    tolerance = float(task.tolerances(task.objective(train))[number])
+    alone = _reached_alone(scorer, task, train, gaps, number, tolerance)
+    ways = history.entries("learning", "restart")
+    tried = bool(history.entries("restart"))
+    lead = ""
+    if alone:
+        lead = "it conflicts with the other gaps, without which it is reached"
+        against = pulling_against(task, train, scores, number)
+        if against:
+            names = " and ".join(gaps[k].title for k in against)
+            lead = f"it is reached alone, but {names} pulled against it"
+    elif not tried:
+        return None
+    elif _still_falling(history, ways):
+        return "it was still closing when training ended: train longer"
+    else:
+        lead = "no score of this kind that was tried reaches it"
+    useful = [point for point in history.frontier() if point[0] >= 0.5]
+    if not useful:
+        return lead
+    auc, gap = useful[-1]
+    return f"{lead}; the smallest largest gap of all {len(ways)} iterates is {gap:.3f}, at AUC {auc:.3f}"
+
+
+def _still_falling(history: History, ways: list[int]) -> bool:
+    """Whether the largest gap was at its smallest at the end, and fell by a tenth before it."""
+    sizes = np.array([np.max(np.abs(history.gaps[k]), initial=0.0) for k in ways])
+    quarter = max(2, len(sizes) // 4)
+    if len(sizes) < 2 * quarter:
+        return False
+    last, before = sizes[-quarter:], sizes[-2 * quarter : -quarter]
+    return bool(last[-1] <= sizes.min() + 1e-9 and last.mean() < 0.9 * before.mean())
+
+
+_OPPOSED = -0.2  # cosine of what two gaps ask of the features, from which on they are opposed
+_MOST_OPPOSED = 8  # gaps that are looked at
+
+
+def pulling_against(task: Task, train: TrainingSet, scores: Floats, number: int) -> list[int]:
+    """The gaps, two at most, whose closing would open a given one.
+
+    A gap is closed along minus its gradient by the scores. What of it features can follow is the
+    product with the (standardised) features: two gaps whose products point in opposite directions
+    pull against each other.
+    """
+    objective = task.objective(train)
+    terms = objective.terms
+    standard = standardise(scores, train.share)
+    strict = objective.strict(standard.score)
+    size = np.abs(strict.gaps)
+    others = [int(k) for k in np.argsort(-size)[:_MOST_OPPOSED] if k != number and size[k] > 0.0]
+
+    def asked(k: int) -> Floats:
+        own = np.flatnonzero(terms.owner == k)
+        chosen = own[np.argmax(np.abs(strict.terms[own]))]
+        multipliers = np.zeros(len(terms))
+        multipliers[chosen] = np.sign(strict.terms[chosen])
+        gradient = objective.evaluate(standard.score, lambda g: (0.0, multipliers)).gradient
+        return along_features(train.X, standard.pull_back(gradient))
+
+    wanted = asked(number)
+    cosines = []
+    for k in others:
+        other = asked(k)
+        norm = float(np.linalg.norm(wanted) * np.linalg.norm(other))
+        cosines.append(float(wanted @ other) / norm if norm > 0.0 else 0.0)
+    opposed = [(c, k) for c, k in zip(cosines, others, strict=True) if c < _OPPOSED]
+    return [k for _, k in sorted(opposed)[:2]]
+
+
+def along_features(X: Any, gradient: Floats) -> Floats:
+    """The product of a gradient by the scores with features of mean zero and deviation one."""
+    if sparse.issparse(X):
+        X = X.toarray() if X.shape[0] * X.shape[1] < _DENSE else X[:, :256].toarray()
+    filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X) if np.isnan(X).any() else X
+    deviation = filled.std(axis=0)
+    centred = filled - filled.mean(axis=0)
+    return np.asarray((gradient @ centred) / np.where(deviation > 0.0, deviation, 1.0))
 
 
 def _reached_alone(
@@ -252,11 +371,12 @@ def _reached_alone(
     return bool(np.max(np.abs(strict.gaps)) <= tolerance + SLACK)
 
 
-def _has_settled(history: History, strength: float) -> bool:
-    """Whether AUC − strength · Σ|gap| has stopped rising."""
-    tenth = len(history) // 10
-    if not tenth:
+def _has_settled(history: History, strengths: Floats | None) -> bool:
+    """Whether AUC − Σ strength · |gap| has stopped rising."""
+    learning = history.entries("learning")
+    tenth = len(learning) // 10
+    if not tenth or strengths is None:
         return False
-    gaps = np.array(history.gaps).reshape(len(history), -1)
-    merit = np.array(history.auc) - strength * np.abs(gaps).sum(axis=1)
+    gaps = np.array(history.gaps).reshape(len(history), -1)[learning]
+    merit = np.array(history.auc)[learning] - np.abs(gaps) @ strengths
     return bool(merit[-tenth:].mean() <= merit[-2 * tenth : -tenth].mean() + _STILL)

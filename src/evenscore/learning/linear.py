@@ -1,73 +1,23 @@
 """The linear scorer: full batch, deterministic, L-BFGS inside an augmented Lagrangian."""
 
 import warnings
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from evenscore.learning.base import FairScorer
 from evenscore.learning.features import FeatureScaling, default_l2
-from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState, excess
-from evenscore.learning.objective import Objective, standardise
+from evenscore.learning.linear_solving import Problem, Solver, WeightChoice
+from evenscore.learning.multipliers import MultiplierState
 from evenscore.learning.parameters import check_count, check_number, progress
-from evenscore.learning.task import History, Task
+from evenscore.learning.task import History, Task, TrainingScores
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats
 
-_BEYOND = 10.0  # what a gap beyond the tolerance costs, in AUC, among solutions; 5 and 20 do, too
-_PATIENCE = 5  # updates without a better penalised AUC, after which a fit is done
 _FIRST_ROWS = 8192  # with many more rows, so many are solved first and all start from there
 _FIRST_UPDATES = 6  # of the multipliers, on those
-
-
-@dataclass(frozen=True, eq=False)
-class _Solution:
-    """Weights, and how good they are: the AUC less what gaps cost, then the AUC."""
-
-    weights: Floats
-    merit: tuple[float, float]
-    settled: bool
-    state: MultiplierState
-    history: History
-
-
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """The objective as a function of the weights: it does not change when they are multiplied."""
-
-    X: Any
-    share: Floats
-    objective: Objective
-    l2: float
-
-    def minimise(
-        self, weights: Floats, rule: AugmentedLagrangian, state: MultiplierState, max_iter: int
-    ) -> Floats:
-        """L-BFGS from the given weights; what comes back gives scores of standard deviation one."""
-
-        def value_and_gradient(weights: Floats) -> tuple[float, Floats]:
-            standard = standardise(self.X @ weights, self.share)
-            evaluation = self.objective.evaluate(standard.score, partial(rule.respond, state))
-            unit = weights / standard.scale
-            square = float(unit @ unit)
-            raw = standard.pull_back(evaluation.gradient)
-            raw -= self.l2 * square / standard.scale * self.share * standard.score
-            gradient = self.X.T @ raw + self.l2 * unit / standard.scale
-            return evaluation.value + 0.5 * self.l2 * square, gradient
-
-        solution = minimize(
-            value_and_gradient,
-            weights,
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": max_iter, "maxcor": 20, "ftol": 1e-7},
-        )
-        return np.asarray(solution.x / standardise(self.X @ solution.x, self.share).scale)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -156,96 +106,82 @@ class LinearScorer(FairScorer):
         check_count(self, "max_inner_iter")
 
     def learn(self, train: TrainingSet, held_out: TrainingSet | None, task: Task) -> History:
-        """Solve, from where a solution on some of the rows is if there are many."""
-        features = FeatureScaling.fit(train.X, train.share, compress=self.compress)
-        X = features.transform(train.X)
-        start = X.T @ (train.share * (train.positive - train.share @ train.positive))
-        state = None
-        if len(train) > 2 * _FIRST_ROWS:
-            some, part = train.thinned(_FIRST_ROWS)
-            updates = min(_FIRST_UPDATES, self.max_iter)
-            first = self._solve(self._problem(X[some], part, train, task), task, start, updates)
-            start, state = first.weights, first.state
-        problem = self._problem(X, train, train, task)
-        solution = self._solve(problem, task, start, self.max_iter, state)
-        if solution.merit[1] < 0.5:  # a local optimum: a constant score would be better
-            other = self._solve(problem, task, -solution.weights, self.max_iter)
-            if other.merit > solution.merit:
-                solution = other
-        self.features_ = features
-        self.coef_ = solution.weights
+        """Solve from the score without constraints, and in other ways where that fails."""
+        self.features_ = FeatureScaling.fit(train.X, train.share, compress=self.compress)
+        X = self.features_.transform(train.X)
+        weights = self._free(X, train)
+        history = History(settled=True)
+        if task.constraints:
+            free, (weights, history) = weights, self._constrained(X, train, task, weights)
+            history.scores = TrainingScores(free=X @ free)
+        self.coef_ = weights
         if not self.compress:
-            self.coef_ = self.coef_ / (features.spread * features.scale)
-        history = solution.history
-        self.n_iter_ = len(history)
-        if task.strength is not None:
-            history.settled = solution.settled
-            if not solution.settled:
-                warnings.warn(
-                    f"LinearScorer stopped after {self.n_iter_} updates of the multipliers, "
-                    "while AUC − strength · |gaps| was still rising: raise max_iter.",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
+            self.coef_ = self.coef_ / (self.features_.spread * self.features_.scale)
+        self.n_iter_ = len(history.entries("learning", "restart"))
+        if task.strength is not None and not history.settled:
+            warnings.warn(
+                f"LinearScorer stopped after {self.n_iter_} updates of the multipliers, "
+                "while AUC − strength · |gaps| was still rising: raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         return history
 
-    def _problem(self, X: Any, rows: TrainingSet, train: TrainingSet, task: Task) -> _Problem:
-        """What is to be minimised on prepared features of some of the training rows."""
-        objective = task.objective(rows, bandwidth=self.bandwidth, guards=self.guards)
-        return _Problem(X, rows.share, objective, default_l2(train) if self.l2 is None else self.l2)
+    def _l2(self, train: TrainingSet) -> float:
+        return default_l2(train) if self.l2 is None else self.l2
 
-    def _solve(
-        self,
-        problem: _Problem,
-        task: Task,
-        start: Floats,
-        max_iter: int,
-        state: MultiplierState | None = None,
-    ) -> _Solution:
-        """The method of multipliers: minimise, look at the strict gaps, move the multipliers."""
-        objective = problem.objective
-        terms, tolerance = objective.terms, task.tolerances(objective)
-        aim = task.aims(objective, self.margin)
-        aimed = tolerance if task.strength is not None else np.maximum(tolerance - self.margin, 0.0)
-        rule = AugmentedLagrangian(strength=task.bound)
-        state = rule.init(aim, *terms.sharing) if state is None else replace(state, tolerance=aim)
-        # Half of the margin, or a quarter of a guard's standard error, is as good as closed.
-        spare = np.maximum(1e-3, 0.5 * (tolerance - aimed))
-        noise = np.maximum(1e-3, 0.25 * objective.standard_errors())
-        slack = np.where(terms.asked, np.append(spare, 0.0)[terms.owner], noise)
-        weights, best, history = start, None, History()
-        rounds = max_iter if len(aim) else 1
-        settled, still, least = not len(aim), 0, min(3, len(aim))
-        with progress("LinearScorer", rounds, verbose=self.verbose) as advance:
-            for number in range(rounds):
-                with threadpool_limits(1, user_api="blas"):  # products too small to share out
-                    weights = problem.minimise(weights, rule, state, self.max_inner_iter)
-                score = standardise(problem.X @ weights, problem.share).score
-                strict = objective.strict(score)
-                evaluation = objective.evaluate(score, partial(rule.respond, state))
-                state = rule.update(state, strict.terms, evaluation.gaps)
-                beyond = np.abs(excess(strict.gaps, aimed))
-                history.add(evaluation.value, strict, terms.of_gaps(state.multipliers))
-                worst = float(np.max(beyond, initial=0.0))
-                advance(f"AUC {strict.auc:.4f}, worst gap beyond its aim {worst:.4f}")
-                # Strict gaps jump: the last solution need not be the best one.
-                if task.strength is None:
-                    over = np.max(beyond - spare, initial=0.0)
-                    left = np.max(np.abs(excess(strict.gaps, tolerance)), initial=0.0)
-                    merit = strict.auc - float(over + _BEYOND * left), strict.auc
-                    settled = bool(np.all(np.abs(excess(strict.terms, aim)) <= slack))
-                else:
-                    merit = strict.auc - task.strength * float(beyond.sum()), strict.auc
-                    settled = not len(aim) or (
-                        best is not None and merit[0] <= best.merit[0] + 1e-4
-                    )
-                if best is None or merit >= best.merit:
-                    best = _Solution(weights, merit, settled, state, history)
-                still = still + 1 if settled else 0
-                if still >= (1 if task.strength is None else _PATIENCE) and number >= least:
-                    break
-        assert best is not None
-        return replace(best, settled=settled, state=state)
+    def _free(self, X: Any, train: TrainingSet) -> Floats:
+        """The weights of the largest (surrogate) AUC; of many rows, from those of some."""
+        start = X.T @ (train.share * (train.positive - train.share @ train.positive))
+        parts = [(X, train)]
+        if len(train) > 2 * _FIRST_ROWS:
+            some, part = train.thinned(_FIRST_ROWS)
+            parts.insert(0, (X[some], part))
+        for features, rows in parts:
+            objective = rows.objective((), bandwidth=self.bandwidth)
+            problem = Problem(features, rows.share, objective, self._l2(train))
+            start = problem.minimise(start, lambda gaps: (0.0, gaps), self.max_inner_iter)
+        return start
+
+    def _constrained(
+        self, X: Any, train: TrainingSet, task: Task, free: Floats
+    ) -> tuple[Floats, History]:
+        """The best weights of all attempts, and what was looked at."""
+        objective = task.objective(train, bandwidth=self.bandwidth, guards=self.guards)
+        choice = WeightChoice(task.allowances(objective), task.strengths(objective))
+        with progress("LinearScorer", self.max_iter, verbose=self.verbose) as advance:
+            problem = Problem(X, train.share, objective, self._l2(train))
+            solver = Solver(problem, task, self.margin, self.max_inner_iter, choice, advance)
+            gaps = solver.look(free, "without constraints").strict.gaps
+            if task.strength is None and solver.within_aims(gaps):
+                choice.history.settled = True
+                return free, choice.history
+            reweighed = self._free(X, train.reweighed())
+            solver.look(reweighed, "reweighed")
+            start, state = self._first(X, train, task, free)
+            weights, _, settled = solver.solve(start, self.max_iter, "learning", state=state)
+            if solver.failed():
+                for start in (free, reweighed, -weights):
+                    solver.tighten(start, self.max_iter)
+                solver.move_about()
+        choice.history.settled = settled
+        assert choice.weights is not None
+        return choice.weights, choice.history
+
+    def _first(
+        self, X: Any, train: TrainingSet, task: Task, free: Floats
+    ) -> tuple[Floats, MultiplierState | None]:
+        """Where to start: of many rows, where a solution on some of them is."""
+        if len(train) <= 2 * _FIRST_ROWS:
+            return free, None
+        some, part = train.thinned(_FIRST_ROWS)
+        objective = task.objective(part, bandwidth=self.bandwidth, guards=self.guards)
+        problem = Problem(X[some], part.share, objective, self._l2(train))
+        choice = WeightChoice(task.allowances(objective), task.strengths(objective))
+        solver = Solver(problem, task, self.margin, self.max_inner_iter, choice, lambda text: None)
+        solver.solve(free, min(_FIRST_UPDATES, self.max_iter), "learning")
+        assert choice.weights is not None
+        return choice.weights, choice.state
 
     def raw_score(self, X: Any) -> Floats:
         """Prepared features times coefficients."""

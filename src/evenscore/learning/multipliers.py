@@ -71,14 +71,15 @@ def _within_sum(values: Floats, most: float) -> Floats:
 class MultiplierRule(ABC):
     """A way to move multipliers, each kept within ±strength.
 
-    A gap that is the largest of several, as over a range of cuts, has a multiplier for each: λ
-    times the largest size is the largest Σ m·g with Σ |m| ≤ λ, so that they share the strength.
+    The strength is one for all multipliers or one for each. A gap that is the largest of several,
+    as over a range of cuts, has a multiplier for each: λ times the largest size is the largest
+    Σ m·g with Σ |m| ≤ λ, so that they share the strength.
     """
 
-    strength: float = np.inf
+    strength: Floats | float = np.inf
 
     def __post_init__(self) -> None:
-        if not self.strength >= 0.0:
+        if not np.all(np.asarray(self.strength) >= 0.0):
             raise ValueError(f"strength must be at least 0, not {self.strength!r}.")
 
     def init(
@@ -99,9 +100,10 @@ class MultiplierRule(ABC):
     def bound(self, multipliers: Floats, together: tuple[Ints, ...] = ()) -> Floats:
         """The nearest within ±strength, those of one gap together."""
         bounded = np.clip(multipliers, -self.strength, self.strength)
-        if np.isfinite(self.strength):
-            for some in together:
-                bounded[some] = _within_sum(multipliers[some], self.strength)
+        strength = np.broadcast_to(self.strength, bounded.shape)
+        for some in together:
+            if np.isfinite(strength[some[0]]):
+                bounded[some] = _within_sum(multipliers[some], float(strength[some[0]]))
         return bounded
 
 
@@ -117,7 +119,7 @@ class SignRule(MultiplierRule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not np.isfinite(self.strength):
+        if not np.all(np.isfinite(self.strength)):
             raise ValueError("The sign rule moves by a share of the strength: give a finite one.")
 
     def update(self, state: MultiplierState, strict: Floats, surrogate: Floats) -> MultiplierState:

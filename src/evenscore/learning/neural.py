@@ -39,11 +39,12 @@ class _Attempt(Choice):
         worst, merit = self.note(look, new)
         if self.strength is not None:  # with a penalty the last one
             self.network, self.worst = (linear, layers), 0.0
+            self.history.chosen = len(self.history) - 1
         elif early:
             self.network, self.worst = (linear, layers), worst
-        elif merit >= self.merit:
-            self.network, self.merit, self.worst = (linear, layers), merit, worst
-        return f"AUC {look.strict.auc:.4f}, worst gap beyond its tolerance {worst:.4f}"
+        elif self.better(merit):
+            self.network, self.worst = (linear, layers), worst
+        return f"AUC {look.strict.auc:.4f}, worst gap beyond what is allowed {worst:.4f}"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -166,9 +167,10 @@ class NeuralScorer(FairScorer):
         checked = None
         if held_out is not None:
             checked = self._prepare(held_out.X), held_out.objective(task.constraints)
-        tolerance = task.tolerances(train.objective(task.constraints))
+        objective = task.objective(train)
         updates = neural_training.n_updates(self.n_iter)
-        attempt = _Attempt(tolerance, task.strength, updates, checked)
+        allowed, strengths = task.allowances(objective), task.strengths(objective)
+        attempt = _Attempt(allowed, strengths, updates, checked)
         l2 = default_l2(train) if self.l2 is None else self.l2
         with progress("NeuralScorer", updates, verbose=self.verbose) as advance:
             neural_training.train(

@@ -62,11 +62,14 @@ def train(
     """
     n, d = X.shape
     rng = np.random.default_rng(seed_of(scorer.random_state))
-    rule = AugmentedLagrangian(
-        strength=task.bound, penalty=shared(_PENALTY, len(data.groups)), growth=1.0, gain=_GAIN
-    )
     index, sample = data.thinned(_SAMPLE) if n > _SAMPLE else (np.arange(n), data)
     objective = task.objective(sample, bandwidth=scorer.bandwidth, guards=scorer.guards)
+    rule = AugmentedLagrangian(
+        strength=task.bounds(objective),
+        penalty=shared(_PENALTY, len(data.groups)),
+        growth=1.0,
+        gain=_GAIN,
+    )
     state = rule.init(task.aims(objective, scorer.margin), *objective.terms.sharing)
     centred = data.share * (data.positive - data.share @ data.positive)
     start = X.T @ centred, hidden_layers([d, *scorer.hidden], rng)

@@ -25,7 +25,7 @@ from evenscore.gaps.family import GapFamily
 from evenscore.gaps.smooth import Grid, smooth_cells
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Bools, Floats, Ints
-from evenscore.scores.aucs import auc_matrix
+from evenscore.scores.aucs import overall_auc
 
 # A term's part of a penalty, times the square of the number of terms of a range and a pair of
 # groups: a half for one rate at eight cuts, an eighth for two. On training rows, whole penalties
@@ -131,6 +131,19 @@ class Terms:
         several = np.flatnonzero(counts > 1)
         return tuple(np.flatnonzero(self.owner == k) for k in several), self.share
 
+    def of_owners(self, values: Floats) -> Floats:
+        """Of each reported gap, the largest of the values of its terms."""
+        largest = np.zeros(len(self.tolerance))
+        np.maximum.at(largest, self.owner[self.asked], values[self.asked])
+        return largest
+
+    def by_constraint(self, values: Sequence[float]) -> tuple[Floats, Floats]:
+        """A number for each constraint, repeated for the terms asked for and reported gaps."""
+        n_terms = [part.stop - part.start for part in self.parts[: len(self.constraints)]]
+        n_gaps = [len(np.unique(self.owner[p])) for p in self.parts[: len(self.constraints)]]
+        numbers = np.asarray(values, dtype=np.float64)
+        return np.repeat(numbers, n_terms), np.repeat(numbers, n_gaps)
+
     def of_gaps(self, values: Floats) -> Floats:
         """Of the values of each reported gap's terms, the one of largest size."""
         largest = np.zeros(len(self.tolerance))
@@ -189,11 +202,18 @@ class Objective:
         self._overall = np.zeros((self.n_cells, self.n_cells))
         self._overall[:n_groups, n_groups:] = np.outer(negatives, positives)
 
-    def strict(self, score: Floats) -> Strict:
-        """The exact overall AUC, and the exact gap of every term and as it is reported."""
-        scores = GroupedScores.from_codes(
+    def _grouped(self, score: Floats) -> GroupedScores:
+        return GroupedScores.from_codes(
             score, self.positive, self.codes, tuple(range(self.n_groups)), weight=self.weight
         )
+
+    def auc(self, score: Floats) -> float:
+        """The exact overall AUC."""
+        return overall_auc(self._grouped(score))
+
+    def strict(self, score: Floats) -> Strict:
+        """The exact overall AUC, and the exact gap of every term and as it is reported."""
+        scores = self._grouped(score)
         terms = [family.values(scores) for family in self.terms.families]
         gaps = [
             own if family is trained else family.values(scores)
@@ -202,7 +222,7 @@ class Objective:
             )
         ]
         return Strict(
-            float(auc_matrix(scores).overall),
+            overall_auc(scores),
             np.concatenate([np.zeros(0), *terms]) + self.optimism,
             np.concatenate([np.zeros(0), *gaps]) + self._expected,
         )

@@ -1,7 +1,7 @@
 """The parameters that scorers share: how they are checked, how they are described."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from inspect import cleandoc
 from numbers import Real
@@ -34,6 +34,19 @@ def check_number(
     lower = f"above {least:g}" if above else f"of at least {least:g}"
     upper = "" if most == np.inf else f" and at most {most:g}"
     raise ValueError(f"{name} must be a finite number {lower}{upper}, not {value!r}.")
+
+
+def check_strength(strength: Any) -> None:
+    """Refuse what is neither a number of at least 0 nor several of them."""
+    if strength is None:
+        return
+    several = isinstance(strength, Sequence | np.ndarray) and not isinstance(strength, str)
+    for value in strength if several else (strength,):
+        if not isinstance(value, Real) or not np.isfinite(float(value)) or float(value) < 0.0:
+            each = ", or a list of them, one for each constraint" if several else ""
+            raise ValueError(
+                f"strength must be a finite number of at least 0{each}, not {value!r}."
+            )
 
 
 def check_count(scorer: Any, name: str, least: int = 1, *, optional: bool = False) -> None:

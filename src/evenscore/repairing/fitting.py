@@ -14,7 +14,7 @@ from evenscore.gaps.family import EstimateSettings, family_estimates
 from evenscore.inference.estimate import check_level
 from evenscore.repairing.maps import IncreasingMap, Unseen, apply_by_group, check_unseen
 from evenscore.repairing.result import Repair
-from evenscore.repairing.search import Goal, Search
+from evenscore.repairing.search import Goal, Search, Solution
 from evenscore.repairing.shortfall import shortfall
 from evenscore.repairing.softening import softened
 from evenscore.scores import GroupedScores
@@ -203,17 +203,7 @@ def repair_rows(
     if not families:
         raise ValueError("There is nothing to repair: constraints is empty.")
     scores = rows.grouped()
-    scores.require_cells()
-    goals = [settings.goal(family, scores.n_groups) for family in families]
-    _check_cells(scores, goals, settings.min_beyond)
-    solution = Search(
-        softened(scores, float(settings.soften)) if settings.soften else scores,
-        goals,
-        None if settings.share is None else float(settings.share),
-        float(settings.min_beyond),
-        scores.effective_sizes,
-        settings.averaged,
-    ).run()
+    goals, solution = find_maps(scores, families, settings)
     estimated = EstimateSettings(confidence_level=settings.confidence_level)
     after = before = tuple(family_estimates(scores, families, estimated))
     if not all(mapping.is_identity for mapping in solution.maps):
@@ -244,6 +234,24 @@ def repair_rows(
         columns,
         short,
     )
+
+
+def find_maps(
+    scores: GroupedScores, families: Sequence[GapFamily], settings: RepairSettings
+) -> tuple[list[Goal], Solution]:
+    """The maps alone, without estimates of what they leave: goals and solution."""
+    scores.require_cells()
+    goals = [settings.goal(family, scores.n_groups) for family in families]
+    _check_cells(scores, goals, settings.min_beyond)
+    search = Search(
+        softened(scores, float(settings.soften)) if settings.soften else scores,
+        goals,
+        None if settings.share is None else float(settings.share),
+        float(settings.min_beyond),
+        scores.effective_sizes,
+        settings.averaged,
+    )
+    return goals, search.run()
 
 
 def _check_cells(scores: GroupedScores, goals: Sequence[Goal], min_beyond: float) -> None:

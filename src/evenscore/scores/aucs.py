@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from evenscore.scores import CLASSES, ClassName, GroupedScores, check_scores
-from evenscore.scores.arrays import Floats, Ints, ratio
+from evenscore.scores.arrays import Floats, Ints, ratio, starts_of_runs
 from evenscore.scores.curve import RocCurve
 from evenscore.scores.distribution import Distribution
 
@@ -97,6 +97,26 @@ def auc_matrix(scores: GroupedScores) -> AucMatrix:
         if block.tied:  # otherwise a level has one cell, and the product below is diagonal
             pairs -= 0.5 * (block.weight @ block.weight.T)
     return matrix_of_pairs(scores, pairs)
+
+
+def overall_auc(scores: GroupedScores) -> float:
+    """AUC of all negatives against all positives, without the matrix; NaN if a class is empty.
+
+    >>> s = GroupedScores.from_arrays([0, 1, 0, 1], [1, 2, 2, 3], sensitive_features=list("aabb"))
+    >>> overall_auc(s)
+    0.875
+    """
+    if scores in _KNOWN:
+        return _KNOWN[scores].overall
+    positive = scores.cell >= scores.n_groups
+    starts = starts_of_runs(scores.score)
+    if not len(starts):
+        return float("nan")
+    negatives, positives = (
+        np.add.reduceat(np.where(positive == kind, scores.weight, 0.0), starts) for kind in (0, 1)
+    )
+    ordered = positives @ (np.cumsum(negatives) - 0.5 * negatives)
+    return float(ratio(ordered, scores.cell_weights.sum(axis=1).prod()))
 
 
 def matrix_of_pairs(scores: GroupedScores, pairs: Floats) -> AucMatrix:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Self, get_args
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -23,6 +24,10 @@ POOLS: tuple[Pool, ...] = get_args(Pool)
 
 ROUNDING = 1e-12  # of a share: sums of weights are not known any better
 _ENTRIES = 1 << 22  # of arrays made at once: 32 MB each
+
+_STEPS: WeakKeyDictionary[GroupedScores, dict[tuple[Pool, Side], tuple[Ints, Floats]]] = (
+    WeakKeyDictionary()
+)
 
 
 def pool_classes(of: Pool) -> tuple[int, ...]:
@@ -66,7 +71,15 @@ class Ladder:
 
     @classmethod
     def make(cls, scores: GroupedScores, of: Pool, side: Side) -> Self:
-        """The ladder of a table."""
+        """The ladder of a table; where its steps are is kept as long as the table is."""
+        known = _STEPS.setdefault(scores, {})
+        if (of, side) not in known:
+            known[of, side] = cls._steps(scores, of, side)
+        return cls(scores, of, side, *known[of, side])
+
+    @staticmethod
+    def _steps(scores: GroupedScores, of: Pool, side: Side) -> tuple[Ints, Floats]:
+        """The ends of the runs of equal scores, and the share of the pool up to each step."""
         ends = np.append(starts_of_runs(scores.score), len(scores))
         within = np.zeros(2 * scores.n_groups, dtype=bool).reshape(2, -1)
         within[list(pool_classes(of))] = True
@@ -77,7 +90,7 @@ class Ladder:
         total = up_to[-1]
         steps = ends if side == "low" else len(scores) - ends[::-1]
         share = up_to[steps] / total if total > 0.0 else np.full(len(ends), np.nan)
-        return cls(scores, of, side, ends, share)
+        return ends, share
 
     @cached_property
     def levels(self) -> Floats:
