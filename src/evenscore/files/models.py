@@ -32,6 +32,8 @@ TRUSTED = frozenset(
         "evenscore.gaps.roc.RocConstraint",
         "evenscore.inference.estimate.Estimate",
         "evenscore.learning.boosted.BoostedScorer",
+        "evenscore.learning.encoding.FeatureEncoding",
+        "evenscore.learning.encoding.SpreadCodes",
         "evenscore.learning.features.FeatureScaling",
         "evenscore.learning.task.History",
         "evenscore.learning.linear.LinearScorer",

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from evenscore.gaps import ConstraintLike, GapFamily, as_constraints
 from evenscore.gaps.family import family_values
 from evenscore.learning.cross_fitting import CrossFitted, cross_fit
 from evenscore.learning.diagnosis import diagnose
+from evenscore.learning.encoding import FeatureEncoding, missing_values
 from evenscore.learning.parameters import check_count, check_number, described, seed_of
 from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import (
@@ -66,6 +67,8 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     classes_ : array of shape (2,)
         The two classes; a high score stands for the second.
+    encoding_ : FeatureEncoding or None
+        What the columns of a data frame with categories are; None if all features are numbers.
     groups_ : tuple
         The groups, in the order in which they are compared.
     intercept_ : float
@@ -188,6 +191,11 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Whether features may be missing (NaN)."""
         return False
 
+    @property
+    def accepts_codes(self) -> bool:
+        """Whether a category of a data frame is one column of codes, not a column per level."""
+        return False
+
     def check_parameters(self) -> None:
         """Refuse bad parameters; a subclass checks its own after calling this."""
         check_number(self, "tolerance", 0.0, optional=True)
@@ -219,7 +227,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n, n_features)
-            The features.
+            The features. Texts and categories of a data frame are taken as they are.
         y : array of shape (n,)
             Labels of two classes.
         sensitive_features : vector or several columns, optional
@@ -281,7 +289,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         cluster: Any = None,
     ) -> TrainingSet:
         """The rows of positive weight; sets `classes_`, `groups_` and what scikit-learn sets."""
-        X, y = validate_data(self, X, y, **self._accepted())
+        X, y = self._matrix(X, y)
         self.classes_ = two_classes(y)
         positive = y == self.classes_[1]
         data = TrainingSet.read(
@@ -295,6 +303,29 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if constraints:
             require_cells(data, constraints)
         return data
+
+    def _matrix(self, X: Any, *y: Any) -> Any:
+        """Validated features as numbers, in training with the labels; sets what it has to know."""
+        fitting, accepted = bool(y), self._accepted()
+        if fitting:
+            self.encoding_ = FeatureEncoding.fit(X, native=self.accepts_codes)
+        names, encoding = None, self.encoding_
+        try:
+            if encoding is None:
+                return validate_data(self, X, *y, **accepted, reset=fitting)
+            encoding.require_frame(X)
+            validate_data(self, X, *y, skip_check_array=True, reset=fitting)
+            X, names = encoding.transform(X), encoding.feature_names
+            accepted["estimator"] = self
+            if fitting:
+                return check_X_y(X, *y, **accepted)
+            return check_array(X, input_name="X", **accepted)
+        except ValueError as error:
+            if not str(error).startswith("Input X contains NaN"):
+                raise
+            X = check_array(X, **accepted | {"ensure_all_finite": False})
+            names = getattr(self, "feature_names_in_", None) if names is None else names
+            raise missing_values(X, names, type(self).__name__) from None
 
     def _accepted(self) -> dict[str, Any]:
         """What `validate_data` lets through."""
@@ -337,15 +368,15 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n, n_features)
-            The features.
+            The features. Categories that were not seen in training are taken to be missing, and a
+            warning counts them.
 
         Returns
         -------
         array of shape (n,)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, **self._accepted(), reset=False)
-        return self.raw_score(X) + self.intercept_
+        return self.raw_score(self._matrix(X)) + self.intercept_
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The second class where the score is above 0.

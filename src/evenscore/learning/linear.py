@@ -109,12 +109,14 @@ class LinearScorer(FairScorer):
     ----------
     coef_, intercept_ : array of shape (n_features,), float
         The score is `features_.transform(X) @ coef_ + intercept_`; without `compress`,
-        `X @ coef_ + intercept_`.
+        `X @ coef_ + intercept_`. With categories X is `encoding_.transform(X)`, whose columns are
+        `encoding_.feature_names`.
     features_ : FeatureScaling
         How features are standardised and compressed.
     n_iter_ : int
         Updates of the multipliers.
     classes_
+    encoding_
     groups_
     gap_names_
     gaps_

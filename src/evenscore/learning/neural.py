@@ -99,6 +99,7 @@ class NeuralScorer(FairScorer):
     features_ : FeatureScaling
         How features are standardised and compressed.
     classes_
+    encoding_
     groups_
     gap_names_
     gaps_
