@@ -35,6 +35,7 @@ TRUSTED = frozenset(
         "evenscore.learning.encoding.FeatureEncoding",
         "evenscore.learning.encoding.SpreadCodes",
         "evenscore.learning.features.FeatureScaling",
+        "evenscore.learning.group_feature.GroupFeature",
         "evenscore.learning.task.History",
         "evenscore.learning.linear.LinearScorer",
         "evenscore.learning.boosting.LinearStart",

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from evenscore.gaps import ConstraintLike, GapFamily, as_constraints
@@ -17,6 +18,7 @@ from evenscore.gaps.family import family_values
 from evenscore.learning.cross_fitting import CrossFitted, cross_fit
 from evenscore.learning.diagnosis import diagnose
 from evenscore.learning.encoding import FeatureEncoding, missing_values
+from evenscore.learning.group_feature import GroupFeature
 from evenscore.learning.parameters import check_count, check_number, described, seed_of
 from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import (
@@ -50,6 +52,10 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     guards : bool, default True
         With a tolerance, constrain the cuts around those asked for too, so that gaps do not return
         on new data; two standard errors more than the tolerance are left there.
+    use_groups : bool, default False
+        The group is a feature, too, and needed to score. Such a score treats people of different
+        groups differently. Where decisions must not depend on group membership this may be
+        unlawful, whatever the aim: ask first.
     validation_fraction : float, default 0
         Share of the rows kept aside, on which `gaps_["validation"]` is measured.
     cross_fit : int, default 0
@@ -71,6 +77,8 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What the columns of a data frame with categories are; None if all features are numbers.
     groups_ : tuple
         The groups, in the order in which they are compared.
+    group_feature_ : GroupFeature or None
+        How the group stands beside the features, with `use_groups`.
     intercept_ : float
         Added to the raw score, so that 0 is where as many training rows are above as are positive.
     gap_names_ : list of str
@@ -130,6 +138,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tolerance: float | None = None
     strength: float | None = None
     guards: bool = True
+    use_groups: bool = False
     validation_fraction: float | None = 0.0
     cross_fit: int = 0
     random_state: Any = None
@@ -137,6 +146,19 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     varied_together: ClassVar[tuple[str, ...]] = ()
     """Parameters that a method `fit_many`, if there is one, varies in one program."""
+
+    known_by_reading: ClassVar[tuple[str, ...]] = (
+        "n_features_in_",
+        "feature_names_in_",
+        "encoding_",
+        "group_feature_",
+        "classes_",
+        "groups_",
+    )
+    """Attributes that reading rows sets, and that scorers learned on the same rows share."""
+
+    # Groups passed to a search or a cross-validation are for `fit`, unless one asks for more.
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"sensitive_features": False}
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -231,8 +253,8 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array of shape (n,)
             Labels of two classes.
         sensitive_features : vector or several columns, optional
-            The groups; of several columns their intersections. Needed to fit with constraints,
-            never to score.
+            The groups; of several columns their intersections. Needed to fit with constraints;
+            to score only with `use_groups`.
         sample_weight : array of shape (n,), optional
             A row with a weight of two counts as two rows.
         cluster : column, or several, optional
@@ -295,7 +317,12 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data = TrainingSet.read(
             X, positive, sensitive_features, sample_weight, constraints, cluster
         )
-        self.groups_ = data.groups
+        self.groups_, self.group_feature_ = data.groups, None
+        if self.use_groups:
+            self.group_feature_ = GroupFeature.of(
+                sensitive_features, data.groups, native=self.accepts_codes
+            )
+            data = replace(data, X=self.group_feature_.beside(data.X, data.codes))
         if data.weight is not None and not np.all(data.weight > 0.0):
             data = data.rows(data.weight > 0.0)
         if data.positive.all() or not data.positive.any():
@@ -362,23 +389,41 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ------------------------------------------------------------------ scoring
 
-    def decision_function(self, X: Any) -> Floats:
-        """The score: the higher, the more likely the second class; no groups are needed.
+    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+        """The score: the higher, the more likely the second class.
+
+        No groups are needed, unless `use_groups` has made them a feature.
 
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n, n_features)
             The features. Categories that were not seen in training are taken to be missing, and a
             warning counts them.
+        sensitive_features : vector or several columns, optional
+            The groups, with `use_groups` and only then.
 
         Returns
         -------
         array of shape (n,)
         """
         check_is_fitted(self)
-        return self.raw_score(self._matrix(X)) + self.intercept_
+        feature, name = self.group_feature_, type(self).__name__
+        if feature is None and sensitive_features is not None:
+            raise ValueError(
+                f"This {name} needs no groups to score, being fitted without use_groups: leave "
+                "sensitive_features out."
+            )
+        if feature is not None and sensitive_features is None:
+            raise ValueError(
+                f"This {name} was fitted with use_groups and needs the group of everyone it "
+                "scores: pass sensitive_features."
+            )
+        X = self._matrix(X)
+        if feature is not None:
+            X = feature.beside(X, feature.codes(sensitive_features, X.shape[0]))
+        return self.raw_score(X) + self.intercept_
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
         """The second class where the score is above 0.
 
         Zero is where as many training rows are predicted to be of the second class as are. For
@@ -388,14 +433,28 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : array, data frame or sparse matrix of shape (n, n_features)
             The features.
+        sensitive_features : vector or several columns, optional
+            The groups, with `use_groups` and only then.
 
         Returns
         -------
         array of shape (n,)
             Labels, of `classes_`.
         """
-        above = self.decision_function(X) > 0.0
+        above = self.decision_function(X, sensitive_features=sensitive_features) > 0.0
         return np.asarray(self.classes_[above.astype(np.intp)])
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        sensitive_features: Any = None,
+    ) -> float:
+        """Accuracy of `predict`."""
+        predicted = self.predict(X, sensitive_features=sensitive_features)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

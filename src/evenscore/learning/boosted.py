@@ -48,6 +48,7 @@ class BoostedScorer(FairScorer):
         if that is less. Trees fit their training rows closely: a gap closed in training is often
         not quite closed on new rows.
     guards
+    use_groups
     linear_start : bool, default True
         Start from a logistic regression on the features without monotone constraint, categories
         being a column per level (if no more than 100); few data gain most. Without, from a
@@ -103,6 +104,7 @@ class BoostedScorer(FairScorer):
     classes_
     encoding_
     groups_
+    group_feature_
     gap_names_
     gaps_
     verdicts_
@@ -291,7 +293,8 @@ class BoostedScorer(FairScorer):
                     "0, 1, 2, … of categories."
                 )
         encoded = () if self.encoding_ is None else self.encoding_.categorical
-        return sorted({*columns, *encoded})
+        group = (X.shape[1] - 1,) if self.use_groups and self.accepts_codes else ()
+        return sorted({*columns, *encoded, *group})
 
     def _signs(self, width: int) -> list[int]:
         """A sign for every column of a matrix of features."""
@@ -313,11 +316,13 @@ class BoostedScorer(FairScorer):
         for sign in signs:
             if not isinstance(sign, Real) or sign not in (-1, 0, 1):
                 raise ValueError(f"monotone_constraints holds -1, 0 and 1, not {sign!r}.")
-        if self.encoding_ is None:
-            return [int(sign) for sign in signs]
-        if any(signs[k] for k, levels in enumerate(self.encoding_.levels) if levels is not None):
-            raise ValueError(_NO_ORDER)
-        return [int(signs[k]) for k in self.encoding_.sources]
+        if self.encoding_ is not None:
+            levels = self.encoding_.levels
+            if any(sign for sign, known in zip(signs, levels, strict=True) if known is not None):
+                raise ValueError(_NO_ORDER)
+            signs = [signs[k] for k in self.encoding_.sources]
+        group = [0] * (width - len(signs))
+        return [*map(int, signs), *group]
 
     # ------------------------------------------------------------------ scoring
 

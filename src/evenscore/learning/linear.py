@@ -86,6 +86,7 @@ class LinearScorer(FairScorer):
         The part of the tolerance left to new data: training aims at tolerance − margin, or at zero
         if that is less.
     guards
+    use_groups
     l2 : float, optional
         Weight of ½‖w‖², for features and scores of standard deviation one. By default 4d/n, for d
         features and n observations: more where data are few.
@@ -118,6 +119,7 @@ class LinearScorer(FairScorer):
     classes_
     encoding_
     groups_
+    group_feature_
     gap_names_
     gaps_
     verdicts_

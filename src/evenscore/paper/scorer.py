@@ -165,8 +165,7 @@ class PaperScorer(FairScorer):
         data = reader._read(X, y, sensitive_features, sample_weight, constraints, cluster)
         train, held_out = reader.hold_out(data)
         for scorer in scorers:
-            names = "classes_", "groups_", "n_features_in_", "feature_names_in_", "encoding_"
-            for name in names:
+            for name in self.known_by_reading:
                 if hasattr(reader, name):
                     setattr(scorer, name, getattr(reader, name))
         histories = _learn(scorers, train, held_out, reader._task())
