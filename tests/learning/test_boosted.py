@@ -362,10 +362,10 @@ def test_the_start_and_missing_values(make):
     np.testing.assert_allclose(start.score(make(X)), again.score(filled), atol=2e-3)
 
 
-def test_the_start_leaves_categories_and_monotone_features_to_the_trees():
+def test_the_start_leaves_monotone_features_to_the_trees():
     X, y, _ = rows(500)
     scorer = small(monotone_constraints=[1, 0, 0]).fit(X, y)
-    assert scorer.linear_.columns.tolist() == [1, 2]
+    assert scorer.linear_.columns.numbers == (1, 2)
     scorer = small(monotone_constraints=[1, 1, -1]).fit(X, y)
     assert scorer.linear_ is None
 

@@ -10,10 +10,8 @@ import numpy as np
 from evenscore.files.opening import TableFile, open_table
 from evenscore.files.people import DROP, People, PeopleColumns, check_roles
 from evenscore.files.values import Check, Column, refuse, selection
+from evenscore.learning.encoding import MAX_CATEGORIES
 from evenscore.scores.arrays import Floats
-
-MAX_CATEGORIES = 100
-"""A column with more different texts is refused: it is an identifier, or free text."""
 
 
 @dataclass(frozen=True)

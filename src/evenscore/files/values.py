@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Self
 
 from evenscore.files.opening import TableFile
+from evenscore.scores.sources import EXACT
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 _LARGE = ("BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT")
 _REAL = ("FLOAT", "DOUBLE")
 _NESTED = ("STRUCT", "MAP", "UNION", "[")
-_EXACT = 2**53  # integers beyond are not all doubles
 _NOTHING = "('', 'na', 'n/a', 'nan', 'null', 'none')"  # in a column of numbers, in lower case
 _BLANK = "' ' || chr(9) || chr(10) || chr(13)"
 _MISSING = "{column} is missing at {row}{more}; fill or drop such rows first{option}."
@@ -129,7 +129,7 @@ class Column:
                 "{column} is {value} at {row}{more}: integers beyond 2^53 would be confused in "
                 "double precision, so rescale or rank them first."
             )
-            checks.append(Check(self, f"{self.sql} > {_EXACT} OR {self.sql} < -{_EXACT}", sentence))
+            checks.append(Check(self, f"{self.sql} > {EXACT} OR {self.sql} < -{EXACT}", sentence))
         if not optional:
             checks.append(Check(self, self.lacking, _MISSING, missing=True))
         return checks

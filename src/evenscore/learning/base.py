@@ -3,7 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 from threadpoolctl import threadpool_limits
 
 from evenscore.gaps import ConstraintLike, GapFamily, as_constraints
 from evenscore.gaps.family import family_values
 from evenscore.learning.cross_fitting import CrossFitted, cross_fit
 from evenscore.learning.diagnosis import diagnose
+from evenscore.learning.encoding import FeatureEncoding, missing_values
+from evenscore.learning.group_feature import GroupFeature
 from evenscore.learning.guarding import compared, price_of
 from evenscore.learning.parameters import (
     check_count,
@@ -62,6 +65,10 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     guards : bool, default True
         With a tolerance, constrain the cuts around those asked for too, so that gaps do not return
         on new data; two standard errors more than the tolerance are left there.
+    use_groups : bool, default False
+        The group is a feature, too, and needed to score. Such a score treats people of different
+        groups differently. Where decisions must not depend on group membership this may be
+        unlawful, whatever the aim: ask first.
     validation_fraction : float, default 0
         Share of the rows kept aside, on which `gaps_["validation"]` is measured.
     cross_fit : int, default 0
@@ -79,8 +86,12 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     classes_ : array of shape (2,)
         The two classes; a high score stands for the second.
+    encoding_ : FeatureEncoding or None
+        What the columns of a data frame with categories are; None if all features are numbers.
     groups_ : tuple
         The groups, in the order in which they are compared.
+    group_feature_ : GroupFeature or None
+        How the group stands beside the features, with `use_groups`.
     intercept_ : float
         Added to the raw score, so that 0 is where as many training rows are above as are positive.
     gap_names_ : list of str
@@ -147,6 +158,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tolerance: float | None = None
     strength: float | Sequence[float] | None = None
     guards: bool = True
+    use_groups: bool = False
     validation_fraction: float | None = 0.0
     cross_fit: int = 0
     random_state: Any = None
@@ -156,6 +168,19 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Whether the scorer is compared with one without constraints, and its price is told."""
     varied_together: ClassVar[tuple[str, ...]] = ()
     """Parameters that a method `fit_many`, if there is one, varies in one program."""
+
+    known_by_reading: ClassVar[tuple[str, ...]] = (
+        "n_features_in_",
+        "feature_names_in_",
+        "encoding_",
+        "group_feature_",
+        "classes_",
+        "groups_",
+    )
+    """Attributes that reading rows sets, and that scorers learned on the same rows share."""
+
+    # Groups passed to a search or a cross-validation are for `fit`, unless one asks for more.
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"sensitive_features": False}
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -210,6 +235,11 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Whether features may be missing (NaN)."""
         return False
 
+    @property
+    def accepts_codes(self) -> bool:
+        """Whether a category of a data frame is one column of codes, not a column per level."""
+        return False
+
     def check_parameters(self) -> None:
         """Refuse bad parameters; a subclass checks its own after calling this."""
         check_number(self, "tolerance", 0.0, optional=True)
@@ -241,12 +271,12 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n, n_features)
-            The features.
+            The features. Texts and categories of a data frame are taken as they are.
         y : array of shape (n,)
             Labels of two classes.
         sensitive_features : vector or several columns, optional
-            The groups; of several columns their intersections. Needed to fit with constraints,
-            never to score.
+            The groups; of several columns their intersections. Needed to fit with constraints;
+            to score only with `use_groups`.
         sample_weight : array of shape (n,), optional
             A row with a weight of two counts as two rows.
         cluster : column, or several, optional
@@ -320,13 +350,18 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         cluster: Any = None,
     ) -> TrainingSet:
         """The rows of positive weight; sets `classes_`, `groups_` and what scikit-learn sets."""
-        X, y = validate_data(self, X, y, **self._accepted())
+        X, y = self._matrix(X, y)
         self.classes_ = two_classes(y)
         positive = y == self.classes_[1]
         data = TrainingSet.read(
             X, positive, sensitive_features, sample_weight, constraints, cluster
         )
-        self.groups_ = data.groups
+        self.groups_, self.group_feature_ = data.groups, None
+        if self.use_groups:
+            self.group_feature_ = GroupFeature.of(
+                sensitive_features, data.groups, native=self.accepts_codes
+            )
+            data = replace(data, X=self.group_feature_.beside(data.X, data.codes))
         if data.weight is not None and not np.all(data.weight > 0.0):
             data = data.rows(data.weight > 0.0)
         if data.positive.all() or not data.positive.any():
@@ -334,6 +369,29 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if constraints:
             require_cells(data, constraints)
         return data
+
+    def _matrix(self, X: Any, *y: Any) -> Any:
+        """Validated features as numbers, in training with the labels; sets what it has to know."""
+        fitting, accepted = bool(y), self._accepted()
+        if fitting:
+            self.encoding_ = FeatureEncoding.fit(X, native=self.accepts_codes)
+        names, encoding = None, self.encoding_
+        try:
+            if encoding is None:
+                return validate_data(self, X, *y, **accepted, reset=fitting)
+            encoding.require_frame(X)
+            validate_data(self, X, *y, skip_check_array=True, reset=fitting)
+            X, names = encoding.transform(X), encoding.feature_names
+            accepted["estimator"] = self
+            if fitting:
+                return check_X_y(X, *y, **accepted)
+            return check_array(X, input_name="X", **accepted)
+        except ValueError as error:
+            if not str(error).startswith("Input X contains NaN"):
+                raise
+            X = check_array(X, **accepted | {"ensure_all_finite": False})
+            names = getattr(self, "feature_names_in_", None) if names is None else names
+            raise missing_values(X, names, type(self).__name__) from None
 
     def _accepted(self) -> dict[str, Any]:
         """What `validate_data` lets through."""
@@ -383,23 +441,41 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ------------------------------------------------------------------ scoring
 
-    def decision_function(self, X: Any) -> Floats:
-        """The score: the higher, the more likely the second class; no groups are needed.
+    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+        """The score: the higher, the more likely the second class.
+
+        No groups are needed, unless `use_groups` has made them a feature.
 
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n, n_features)
-            The features.
+            The features. Categories that were not seen in training are taken to be missing, and a
+            warning counts them.
+        sensitive_features : vector or several columns, optional
+            The groups, with `use_groups` and only then.
 
         Returns
         -------
         array of shape (n,)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, **self._accepted(), reset=False)
+        feature, name = self.group_feature_, type(self).__name__
+        if feature is None and sensitive_features is not None:
+            raise ValueError(
+                f"This {name} needs no groups to score, being fitted without use_groups: leave "
+                "sensitive_features out."
+            )
+        if feature is not None and sensitive_features is None:
+            raise ValueError(
+                f"This {name} was fitted with use_groups and needs the group of everyone it "
+                "scores: pass sensitive_features."
+            )
+        X = self._matrix(X)
+        if feature is not None:
+            X = feature.beside(X, feature.codes(sensitive_features, X.shape[0]))
         return self.raw_score(X) + self.intercept_
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
         """The second class where the score is above 0.
 
         Zero is where as many training rows are predicted to be of the second class as are. For
@@ -409,14 +485,28 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : array, data frame or sparse matrix of shape (n, n_features)
             The features.
+        sensitive_features : vector or several columns, optional
+            The groups, with `use_groups` and only then.
 
         Returns
         -------
         array of shape (n,)
             Labels, of `classes_`.
         """
-        above = self.decision_function(X) > 0.0
+        above = self.decision_function(X, sensitive_features=sensitive_features) > 0.0
         return np.asarray(self.classes_[above.astype(np.intp)])
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        sensitive_features: Any = None,
+    ) -> float:
+        """Accuracy of `predict`."""
+        predicted = self.predict(X, sensitive_features=sensitive_features)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -18,6 +18,10 @@ from evenscore.learning.task import History, Task, TrainingScores
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats
 
+_NO_ORDER = (
+    "monotone_constraints cannot hold for a feature of categorical_features: codes of categories "
+    "have no order."
+)
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BoostedScorer(FairScorer):
@@ -38,9 +42,11 @@ class BoostedScorer(FairScorer):
         if that is less. Trees fit their training rows closely: a gap closed in training is often
         not quite closed on new rows.
     guards
+    use_groups
     linear_start : bool, default True
-        Start from a logistic regression on the features without monotone constraint that are not
-        categorical; few data gain most. Without, from a constant.
+        Start from a logistic regression on the features without monotone constraint, categories
+        being a column per level (if no more than 100); few data gain most. Without, from a
+        constant.
     n_estimators : int, default 200
         Rounds, one tree each.
     learning_rate : float, default 0.15
@@ -59,7 +65,8 @@ class BoostedScorer(FairScorer):
     subsample : float, optional
         Share of the rows that a tree looks at; by default √n/80, between 0.7 and 1.
     categorical_features : list of column numbers or names, optional
-        Features whose values are codes 0, 1, 2, … of categories.
+        Features whose values are codes 0, 1, 2, … of categories; texts and categories of a data
+        frame need not be named.
     monotone_constraints : list with one entry per feature, or dict by column number or name
         1: the score must not fall as the feature grows; −1: it must not grow; 0: free.
     max_bin : int, default 255
@@ -89,7 +96,9 @@ class BoostedScorer(FairScorer):
     linear_ : LinearStart or None
         What the trees are added to.
     classes_
+    encoding_
     groups_
+    group_feature_
     gap_names_
     gaps_
     verdicts_
@@ -135,6 +144,11 @@ class BoostedScorer(FairScorer):
         """If the trees take missing values."""
         return booster_class(self.booster).takes_missing
 
+    @property
+    def accepts_codes(self) -> bool:
+        """If the trees take categories."""
+        return booster_class(self.booster).takes_categories
+
     def check_parameters(self) -> None:
         """Refuse bad parameters."""
         super().check_parameters()
@@ -172,8 +186,8 @@ class BoostedScorer(FairScorer):
         varied = not constant(train.X)
         self.linear_ = None
         if self.linear_start and varied:
-            left_out = {*settings.categorical, *np.flatnonzero(settings.monotone).tolist()}
-            self.linear_ = LinearStart.fit(train, sorted(left_out))
+            left_out = np.flatnonzero(settings.monotone).tolist()
+            self.linear_ = LinearStart.fit(train, left_out, settings.categorical)
         offset = self._offset(train)
         checked = None
         if held_out is not None:
@@ -214,17 +228,14 @@ class BoostedScorer(FairScorer):
     def _settings(self, train: TrainingSet) -> TreeSettings:
         """How trees are grown on n rows: the fewer there are, the simpler and more random."""
         n, root = len(train), float(np.sqrt(len(train)))
-        categorical, signs = self._categorical(train.X), self._signs()
+        categorical, signs = self._categorical(train.X), self._signs(train.X.shape[1])
         if any(signs[k] for k in categorical):
-            raise ValueError(
-                "monotone_constraints cannot hold for a feature of categorical_features: codes of "
-                "categories have no order."
-            )
+            raise ValueError(_NO_ORDER)
 
         def or_else(given: float | None, default: float, least: float, most: float) -> float:
             return min(max(default, least), most) if given is None else given
 
-        features = max(0.3, 8.0 / self.n_features_in_)
+        features = max(0.3, 8.0 / train.X.shape[1])
         return TreeSettings(
             learning_rate=float(self.learning_rate),
             max_leaves=int(or_else(self.num_leaves, round(root / 10.0), 4, 15)),
@@ -257,9 +268,7 @@ class BoostedScorer(FairScorer):
 
     def _categorical(self, X: Any) -> list[int]:
         """Numbers of the categorical columns, whose values have been looked at."""
-        given = self.categorical_features
-        if given is None:
-            return []
+        given = () if self.categorical_features is None else self.categorical_features
         if isinstance(given, str) or not isinstance(given, (Sequence, np.ndarray)):
             raise ValueError(
                 f"categorical_features must be a list of column numbers or names, not {given!r}."
@@ -273,13 +282,15 @@ class BoostedScorer(FairScorer):
                     f"Column {k} is in categorical_features but holds values other than the codes "
                     "0, 1, 2, … of categories."
                 )
-        return columns
+        encoded = () if self.encoding_ is None else self.encoding_.categorical
+        group = (X.shape[1] - 1,) if self.use_groups and self.accepts_codes else ()
+        return sorted({*columns, *encoded, *group})
 
-    def _signs(self) -> list[int]:
-        """A sign for every feature."""
+    def _signs(self, width: int) -> list[int]:
+        """A sign for every column of a matrix of features."""
         given, d = self.monotone_constraints, self.n_features_in_
         if given is None:
-            return [0] * d
+            return [0] * width
         if isinstance(given, Mapping):
             signs: list[Any] = [0] * d
             for name, sign in given.items():
@@ -295,7 +306,13 @@ class BoostedScorer(FairScorer):
         for sign in signs:
             if not isinstance(sign, Real) or sign not in (-1, 0, 1):
                 raise ValueError(f"monotone_constraints holds -1, 0 and 1, not {sign!r}.")
-        return [int(sign) for sign in signs]
+        if self.encoding_ is not None:
+            levels = self.encoding_.levels
+            if any(sign for sign, known in zip(signs, levels, strict=True) if known is not None):
+                raise ValueError(_NO_ORDER)
+            signs = [signs[k] for k in self.encoding_.sources]
+        group = [0] * (width - len(signs))
+        return [*map(int, signs), *group]
 
     # ------------------------------------------------------------------ scoring
 

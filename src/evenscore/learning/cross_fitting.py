@@ -153,7 +153,7 @@ def learn_on(scorer: FairScorer, rows: TrainingSet, task: Task) -> FairScorer:
     """A scorer with the same parameters, learned on other rows; it gives raw scores, no more."""
     other: FairScorer = clone(scorer)
     other.verbose = False
-    for name in ("n_features_in_", "feature_names_in_"):
+    for name in scorer.known_by_reading:
         if hasattr(scorer, name):
             setattr(other, name, getattr(scorer, name))
     train, held_out = other.hold_out(rows)

@@ -36,6 +36,7 @@ class LinearScorer(FairScorer):
         The part of the tolerance left to new data: training aims at tolerance − margin, or at zero
         if that is less.
     guards
+    use_groups
     l2 : float, optional
         Weight of ½‖w‖², for features and scores of standard deviation one. By default 4d/n, for d
         features and n observations: more where data are few.
@@ -59,13 +60,16 @@ class LinearScorer(FairScorer):
     ----------
     coef_, intercept_ : array of shape (n_features,), float
         The score is `features_.transform(X) @ coef_ + intercept_`; without `compress`,
-        `X @ coef_ + intercept_`.
+        `X @ coef_ + intercept_`. With categories X is `encoding_.transform(X)`, whose columns are
+        `encoding_.feature_names`.
     features_ : FeatureScaling
         How features are standardised and compressed.
     n_iter_ : int
         Updates of the multipliers.
     classes_
+    encoding_
     groups_
+    group_feature_
     gap_names_
     gaps_
     verdicts_

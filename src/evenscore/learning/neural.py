@@ -78,6 +78,7 @@ class NeuralScorer(FairScorer):
         The part of the tolerance left to new data: training aims at tolerance − margin, or at zero
         if that is less.
     guards
+    use_groups
     compress : bool, default True
         Pass every standardised feature through asinh, which tames long tails.
     bandwidth : float, default 0.3
@@ -100,7 +101,9 @@ class NeuralScorer(FairScorer):
     features_ : FeatureScaling
         How features are standardised and compressed.
     classes_
+    encoding_
     groups_
+    group_feature_
     gap_names_
     gaps_
     verdicts_

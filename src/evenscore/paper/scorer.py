@@ -61,6 +61,7 @@ class PaperScorer(FairScorer):
     features_ : FeatureScaling
         How features are standardised.
     classes_
+    encoding_
     groups_
     gap_names_
     gaps_
@@ -164,7 +165,7 @@ class PaperScorer(FairScorer):
         data = reader._read(X, y, sensitive_features, sample_weight, constraints, cluster)
         train, held_out = reader.hold_out(data)
         for scorer in scorers:
-            for name in ("classes_", "groups_", "n_features_in_", "feature_names_in_"):
+            for name in self.known_by_reading:
                 if hasattr(reader, name):
                     setattr(scorer, name, getattr(reader, name))
         histories = _learn(scorers, train, held_out, reader._task())

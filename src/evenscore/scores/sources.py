@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from evenscore.scores.arrays import Floats
 
-_EXACT = 2**53  # integers beyond are not all doubles
+EXACT = 2**53
+"""Integers beyond are not all doubles."""
 
 
 def to_array(values: Any, name: str) -> NDArray[Any]:
@@ -55,7 +56,7 @@ def to_columns(values: Any, name: str) -> dict[str, NDArray[Any]]:
     elif isinstance(values, list | tuple | range):
         columns = {name: values}
     else:
-        frame = _as_frame(values, name)
+        frame = as_frame(values, name)
         columns = {name: values}
         if frame is not None:
             columns = {f"{name}[{c.name!r}]": c.to_numpy() for c in frame.iter_columns()}
@@ -78,7 +79,7 @@ def column_names(values: Any) -> tuple[str, ...] | None:
     if isinstance(values, Mapping):
         names = tuple(values)
     else:
-        frame = _as_frame(values, "table")
+        frame = as_frame(values, "table")
         names = () if frame is None else tuple(frame.columns)
     return names if names and all(isinstance(name, str) for name in names) else None
 
@@ -127,7 +128,7 @@ def column_reader(table: Any) -> Callable[[Any], Any]:
     if isinstance(table, Mapping):
         columns = dict(table)
     else:
-        frame = _as_frame(table, "table")
+        frame = as_frame(table, "table")
         if frame is None:
             raise ValueError(
                 f"table must be a data frame or a mapping of columns, not {type(table).__name__}."
@@ -166,7 +167,7 @@ def _from_sequence(values: Sequence[Any], name: str) -> NDArray[Any]:
     return array
 
 
-def _as_frame(values: Any, name: str) -> Any:
+def as_frame(values: Any, name: str) -> Any:
     """A narwhals data frame, or None if it is not a data frame held in memory."""
     import narwhals as nw
 
@@ -184,7 +185,7 @@ def _from_frame_library(values: Any, name: str) -> NDArray[Any]:
     column = nw.from_native(values, pass_through=True, eager_only=True, allow_series=True)
     if isinstance(column, nw.Series):
         return column.to_numpy()
-    frame = _as_frame(values, name)
+    frame = as_frame(values, name)
     if frame is not None:
         if len(frame.columns) != 1:
             raise ValueError(f"{name} must be one column, but it has {len(frame.columns)}.")
@@ -198,7 +199,7 @@ def _from_frame_library(values: Any, name: str) -> NDArray[Any]:
 def _numbers_from_objects(array: NDArray[Any], name: str) -> Floats:
     numbers = np.empty(len(array))
     for row, value in enumerate(array):
-        if isinstance(value, int) and abs(value) > _EXACT:
+        if isinstance(value, int) and abs(value) > EXACT:
             raise ValueError(
                 f"{name} holds an integer beyond 2^53 at row {row}, which double precision would "
                 "confuse with others; rescale or rank them first."
@@ -213,4 +214,4 @@ def _numbers_from_objects(array: NDArray[Any], name: str) -> Floats:
 
 
 def _beyond_doubles(array: NDArray[Any]) -> bool:
-    return int(array.max()) > _EXACT or int(array.min()) < -_EXACT
+    return int(array.max()) > EXACT or int(array.min()) < -EXACT

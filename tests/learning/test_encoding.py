@@ -1,0 +1,446 @@
+"""Data frames with categories give the scores of matrices made by hand."""
+
+import datetime
+import pickle
+import warnings
+from decimal import Decimal
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import skops.io
+from scipy import sparse
+
+from evenscore import BoostedScorer, LinearScorer, NeuralScorer, tradeoff_path
+from evenscore.files.features import MAX_CATEGORIES as OF_FILES
+from evenscore.files.models import TRUSTED
+from evenscore.learning.encoding import MAX_CATEGORIES, FeatureEncoding, SpreadCodes
+
+JOBS = ["smith", "clerk", "Ärztin", "1"]
+TOWNS = ["Ulm", "Bern", "Graz"]
+
+
+def people(n=240, seed=0):
+    """Columns as lists, with labels and groups; job and retired are missing now and then."""
+    rng = np.random.default_rng(seed)
+    y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    job, town = rng.integers(0, 4, n), rng.integers(0, 3, n)
+    job = np.where(rng.random(n) < 0.5, 3 * y, job)
+    columns = {
+        "age": (40 + 10 * rng.normal(size=n) + 5 * y + 3 * group).tolist(),
+        "job": [None if k % 17 == 0 else JOBS[j] for k, j in enumerate(job)],
+        "children": rng.integers(0, 4, n).tolist(),
+        "town": [TOWNS[t] for t in town],
+        "retired": [None if k % 23 == 0 else bool(r) for k, r in enumerate(rng.random(n) < 0.3)],
+        "owner": (rng.random(n) < 0.5 + 0.2 * y).tolist(),
+    }
+    return columns, y, group
+
+
+def to_pandas(columns, towns=("Ulm", "nowhere", "Graz", "Bern")):
+    frame = pd.DataFrame({name: pd.Series(values) for name, values in columns.items()})
+    if "town" in frame:
+        frame["town"] = pd.Categorical(frame["town"], categories=list(towns))
+    if "retired" in frame:
+        frame["retired"] = frame["retired"].astype("boolean")
+    return frame
+
+
+def to_objects(columns):
+    return pd.DataFrame({k: np.array(v, dtype=object) for k, v in columns.items()}, dtype=object)
+
+
+def to_polars(columns):
+    frame = pl.DataFrame(columns)
+    return frame.with_columns(pl.col("town").cast(pl.Categorical)) if "town" in frame else frame
+
+
+def to_enum(columns):
+    return pl.DataFrame(columns).with_columns(pl.col("town").cast(pl.Enum(["x", *TOWNS])))
+
+
+def to_pyarrow(columns):
+    arrays = {name: pa.array(values) for name, values in columns.items()}
+    if "town" in arrays:
+        arrays["town"] = arrays["town"].dictionary_encode()
+        arrays["job"] = arrays["job"].dictionary_encode()
+    return pa.table(arrays)
+
+
+FRAMES = {
+    "pandas": to_pandas,
+    "objects": to_objects,
+    "arrow in pandas": lambda columns: to_pyarrow(columns).to_pandas(types_mapper=pd.ArrowDtype),
+    "polars": to_polars,
+    "enum": to_enum,
+    "pyarrow": to_pyarrow,
+}
+
+
+def one_hot(columns):
+    """By hand, a column per level in the order of the alphabet."""
+    parts = []
+    for name, values in columns.items():
+        if name in ("job", "town", "retired"):
+            levels = {"job": ["1", "clerk", "smith", "Ärztin"], "town": ["Bern", "Graz", "Ulm"],
+                      "retired": [False, True]}[name]  # fmt: skip
+            parts += [[float(value == level) for value in values] for level in levels]
+        else:
+            parts.append([float(value) for value in values])
+    return np.array(parts).T
+
+
+def codes(columns):
+    """By hand, a code per level."""
+    order = {"job": ["1", "clerk", "smith", "Ärztin"], "town": ["Bern", "Graz", "Ulm"]}
+    parts = []
+    for name, values in columns.items():
+        if name in order:
+            values = [np.nan if value is None else order[name].index(value) for value in values]
+        parts.append([np.nan if value is None else float(value) for value in values])
+    return np.array(parts).T
+
+
+def linear(**options):
+    return LinearScorer("inter_group", tolerance=0.3, **options)
+
+
+def boosted(**options):
+    options = {"n_estimators": 20, "n_jobs": 1, "random_state": 0, **options}
+    return BoostedScorer("inter_group", tolerance=0.3, min_child_samples=10, **options)
+
+
+def neural(**options):
+    pytest.importorskip("jax")
+    return NeuralScorer("inter_group", tolerance=0.5, n_iter=40, hidden=(4,), random_state=0)
+
+
+SCORERS = {"linear": linear, "boosted": boosted, "neural": neural}
+
+
+def fitted(scorer, X, y, group):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of gaps that few rows leave
+        return scorer.fit(X, y, sensitive_features=group)
+
+
+# ---------------------------------------------------------------------- the same scores
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("name", SCORERS)
+def test_a_frame_gives_the_scores_of_the_matrix_made_by_hand(name, kind):
+    columns, y, group = people()
+    new, _, _ = people(50, seed=1)
+    frame, native = FRAMES[kind], name == "boosted"
+    matrix = codes if native else one_hot
+    by_hand = SCORERS[name](**{"categorical_features": [1, 3]} if native else {})
+    by_hand = fitted(by_hand, matrix(columns), y, group)
+    scorer = fitted(SCORERS[name](), frame(columns), y, group)
+    expected = by_hand.decision_function(matrix(new))
+    np.testing.assert_allclose(scorer.decision_function(frame(new)), expected, rtol=1e-9)
+    assert scorer.n_features_in_ == 6
+    assert scorer.feature_names_in_.tolist() == list(columns)
+    assert np.ptp(expected) > 0.1
+
+
+def test_one_kind_of_frame_may_be_fitted_on_and_another_scored():
+    columns, y, group = people()
+    for make in (linear, boosted):
+        scorer = fitted(make(), to_polars(columns), y, group)
+        expected = scorer.decision_function(to_polars(columns))
+        for frame in FRAMES.values():
+            np.testing.assert_array_equal(scorer.decision_function(frame(columns)), expected)
+
+
+@pytest.mark.parametrize("name", ["linear", "boosted"])
+def test_the_order_of_levels_and_of_rows_does_not_matter(name):
+    columns, y, group = people()
+    one = fitted(SCORERS[name](), to_pandas(columns), y, group)
+    two = fitted(SCORERS[name](), to_pandas(columns, ["Graz", "Bern", "x", "Ulm"]), y, group)
+    score = one.decision_function(to_pandas(columns))
+    np.testing.assert_array_equal(two.decision_function(to_pandas(columns)), score)
+    some = {key: values[100:180] for key, values in columns.items()}
+    np.testing.assert_allclose(one.decision_function(to_pandas(some)), score[100:180])
+
+
+@pytest.mark.parametrize("name", ["linear", "boosted"])
+def test_names_of_levels_do_not_matter(name):
+    columns, y, group = people()
+    other = {"smith": "A", "clerk": "Z", "Ärztin": "M", "1": "", None: None}
+    renamed = {**columns, "job": [other[job] for job in columns["job"]]}
+    one = fitted(SCORERS[name](), to_polars(columns), y, group)
+    two = fitted(SCORERS[name](), to_polars(renamed), y, group)
+    scores = one.decision_function(to_polars(columns)), two.decision_function(to_polars(renamed))
+    np.testing.assert_allclose(*scores, atol=2e-2 * np.std(scores[0]))
+
+
+def test_cross_fitting_and_a_path_over_tolerances():
+    columns, y, group = people(600)
+    for frame in (to_pandas(columns), to_polars(columns)):
+        scorer = boosted(cross_fit=2)
+        assert len(fitted(scorer, frame, y, group).gaps_["cross_fit"]) == 1
+        path = tradeoff_path(
+            linear(), frame, y, sensitive_features=group, tolerances=[0.3], cv=2, random_state=0
+        )
+        assert len(path.points) == 2
+
+
+# ---------------------------------------------------------------------- what passes through
+
+
+def test_numbers_are_not_looked_at():
+    X = np.arange(6.0).reshape(3, 2)
+    flags = pd.DataFrame({"a": [True, False, True], "b": [1.0, 2.0, 3.0]})
+    for native in (False, True):
+        for plain in (
+            X,
+            X.tolist(),
+            sparse.csr_array(X),
+            pd.DataFrame(X),
+            pd.DataFrame(X, columns=["a", "b"]).astype({"a": "Int64"}),
+            pd.DataFrame({"a": pd.arrays.SparseArray([0.0, 1.0])}),
+            pl.DataFrame(X),
+            pl.DataFrame({"a": [1, None], "b": [True, False]}),
+            pa.table({"a": [1.0, 2.0]}),
+            flags,
+            pd.get_dummies(pd.DataFrame({"job": ["a", "b"]})),
+        ):
+            assert FeatureEncoding.fit(plain, native=native) is None
+
+
+def test_truth_values_are_numbers_unless_one_is_missing_where_nothing_may_be():
+    columns, _, _ = people()
+    whole = {**columns, "retired": [bool(value) for value in columns["retired"]]}
+    for native, frame in ((False, to_polars(whole)), (True, to_polars(columns))):
+        assert FeatureEncoding.fit(frame, native=native).levels[4:] == (None, None)
+    lacking = FeatureEncoding.fit(to_polars(columns), native=False)
+    assert lacking.levels[4:] == ((False, True), None)
+    assert lacking.feature_names[-3:] == ("retired=False", "retired=True", "owner")
+
+
+def test_objects_that_are_numbers_stay_numbers():
+    frame = pd.DataFrame(
+        {
+            "a": np.array([1, 2.5, None], dtype=object),
+            "b": np.array([Decimal("0.5"), np.float32(3), True], dtype=object),
+            "c": np.array([None, None, None], dtype=object),
+        }
+    )
+    encoding = FeatureEncoding.fit(frame, native=False)
+    assert encoding.levels == (None, None, None)
+    expected = [[1.0, 0.5, np.nan], [2.5, 3.0, np.nan], [np.nan, 1.0, np.nan]]
+    np.testing.assert_array_equal(encoding.transform(frame), expected)
+    decimals = pl.DataFrame({"a": [Decimal("1.25"), None]})
+    encoding = FeatureEncoding.fit(decimals, native=False)
+    np.testing.assert_array_equal(encoding.transform(decimals), [[1.25], [np.nan]])
+
+
+def test_categories_declared_as_numbers_or_intervals():
+    ages = [3, 30, 70, 31]
+    frame = pd.DataFrame(
+        {"band": pd.cut(ages, [0, 18, 65, 99]), "code": pd.Categorical([7, 9, None, 7])}
+    )
+    encoding = FeatureEncoding.fit(frame, native=True)
+    assert encoding.levels == (("(0, 18]", "(18, 65]", "(65, 99]"), (7, 9))
+    expected = [[0, 0], [1, 1], [2, np.nan], [1, 0]]
+    np.testing.assert_array_equal(encoding.transform(frame), expected)
+    as_numbers = frame.assign(code=[7.0, 9.0, np.nan, 7.0])
+    np.testing.assert_array_equal(encoding.transform(as_numbers), expected)
+
+
+# ---------------------------------------------------------------------- what is new in scoring
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_unseen_categories_are_counted_in_one_warning_and_missing(name):
+    columns, y, group = people()
+    scorer = fitted(SCORERS[name](), to_polars(columns), y, group)
+    new, _, _ = people(200, seed=1)
+    missing = {**new, "job": [None] * 3 + new["job"][3:]}
+    unseen = {**new, "job": ["astronaut", "bard", "astronaut", *new["job"][3:]]}
+    sentence = (
+        r"^3 of 200 rows hold categories of 'job' that were not seen in training "
+        r"\('astronaut', 'bard'\); they are treated as missing\.$"
+    )
+    with pytest.warns(UserWarning, match=sentence) as caught:
+        score = scorer.decision_function(to_polars(unseen))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(score, scorer.decision_function(to_polars(missing)))
+    unseen["town"] = [*"abcd", *unseen["town"][4:]]
+    with pytest.warns(UserWarning, match=r"\('a', 'b', 'c', …\); they are") as caught:
+        scorer.predict(to_polars(unseen))
+    assert len(caught) == 1
+    assert "'job'" in str(caught[0].message)
+    single = {key: values[:1] for key, values in unseen.items()}
+    with pytest.warns(UserWarning, match=r"^The row holds categories of 'job' that were not seen"):
+        scorer.decision_function(to_polars(single))
+
+
+def test_columns_are_matched_by_name_as_scikit_learn_does():
+    columns, y, group = people()
+    scorer = fitted(linear(), to_polars(columns), y, group)
+    reordered = dict(reversed(columns.items()))
+    with pytest.raises(ValueError, match="must be in the same order as they were in fit"):
+        scorer.decision_function(to_polars(reordered))
+    few = {key: values for key, values in columns.items() if key != "job"}
+    with pytest.raises(ValueError, match=r"seen at fit time, yet now missing:\n- job"):
+        scorer.decision_function(to_polars(few))
+    with pytest.raises(ValueError, match=r"pass a data frame to score, not ndarray\.$"):
+        scorer.decision_function(one_hot(columns))
+    texts = {**columns, "age": ["old"] * len(y)}
+    with pytest.raises(ValueError, match="'age' of X holds 'old', but in training it held numbers"):
+        scorer.decision_function(to_polars(texts))
+
+
+def test_columns_without_names_are_matched_by_position():
+    columns, y, group = people()
+    frame = to_pandas(columns)
+    frame.columns = range(6)
+    scorer = fitted(linear(), frame, y, group)
+    assert not hasattr(scorer, "feature_names_in_")
+    expected = fitted(linear(), to_pandas(columns), y, group).decision_function(to_pandas(columns))
+    np.testing.assert_array_equal(scorer.decision_function(frame), expected)
+
+
+# ---------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([datetime.date(2020, 1, 1)] * 3, r"Column 'odd' of X holds values of type [Dd]ate"),
+        ([datetime.datetime(2020, 1, 1)] * 3, r"Column 'odd' of X holds values of type Datetime"),
+        ([[1], [2], [3]], "Column 'odd' of X holds values of type [Ll]ist"),
+        ([b"a", b"b", None], "Column 'odd' of X holds values of type (Binary|bytes)"),
+        ([10**17, None, Decimal(1)], r"Column 'odd' of X holds an integer beyond 2\^53, 1000"),
+        ([Decimal(10**17), None, None], r"Column 'odd' of X holds an integer beyond 2\^53, 1000"),
+        ([1, "a", None], "Column 'odd' of X holds both numbers and texts \\(1 and 'a'\\)"),
+    ],
+)
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("native", [False, True])
+def test_no_feature(native, library, values, sentence):
+    try:
+        make = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[library]
+        frame = make({"age": [1.0, 2.0, 3.0], "odd": values})
+    except (TypeError, pa.ArrowException):
+        pytest.skip(f"{library} has no such column")
+    with pytest.raises(ValueError, match=f"^{sentence}.*\\.$"):
+        FeatureEncoding.fit(frame, native=native).transform(frame)
+
+
+def test_an_identifier_is_refused_but_by_trees():
+    columns, y, group = people(MAX_CATEGORIES + 20)
+    columns["name"] = [f"person {k}" for k in range(len(y))]
+    sentence = (
+        "^Column 'name' of X has 120 different categories, more than 100: leave it out, make it "
+        "numbers, or fit a BoostedScorer, which takes them as one feature.$"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        linear().fit(to_polars(columns), y, sensitive_features=group)
+    scorer = fitted(boosted(), to_polars(columns), y, group)
+    assert len(scorer.encoding_.levels[-1]) == len(y)
+    assert scorer.linear_.columns.codes == ((1, 4), (3, 3))  # not the names
+    assert OF_FILES is MAX_CATEGORIES
+
+
+@pytest.mark.parametrize("name", ["linear", "neural"])
+def test_missing_numbers_are_named_with_a_scorer_that_takes_them(name):
+    columns, y, group = people()
+    frame = to_polars(columns)
+    scorer = fitted(SCORERS[name](), frame, y, group)
+    lacking = to_polars({**columns, "children": [None, None, *columns["children"][2:]]})
+    sentence = (
+        rf"^Column 'children' of X is missing \(NaN\) in 2 of 240 rows, which "
+        rf"{type(scorer).__name__} does not take: fill in or drop such rows, or fit a "
+        r"BoostedScorer of LightGBM trees, which takes them\.$"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        scorer.decision_function(lacking)
+    with pytest.raises(ValueError, match=sentence):
+        SCORERS[name]().fit(lacking, y, sensitive_features=group)
+    boosted().fit(lacking, y, sensitive_features=group)
+    numbers = pd.DataFrame({"a": columns["age"], "b": lacking["children"].to_numpy()})
+    with pytest.raises(ValueError, match=r"^Column 'b' of X is missing \(NaN\) in 2 of 240 rows"):
+        SCORERS[name]().fit(numbers, y, sensitive_features=group)
+    array = np.full((240, 2), np.nan)
+    with pytest.raises(
+        ValueError, match=r"^Column 0 of X \(and 1 more\) is missing \(NaN\) in 240"
+    ):
+        SCORERS[name]().fit(array, y, sensitive_features=group)
+
+
+def test_missing_numbers_in_a_sparse_matrix():
+    X = sparse.random_array((50, 4), density=0.3, rng=np.random.default_rng(0)).tolil()
+    X[3, 2] = X[4, 2] = np.nan
+    with pytest.raises(ValueError, match=r"^Column 2 of X is missing \(NaN\) in 2 of 50 rows"):
+        LinearScorer().fit(X.tocsr(), np.arange(50) % 2)
+
+
+def test_no_order_in_categories():
+    columns, y, group = people()
+    scorer = boosted(monotone_constraints={"job": 1})
+    with pytest.raises(ValueError, match="categories have no order"):
+        scorer.fit(to_polars(columns), y, sensitive_features=group)
+    scorer = fitted(boosted(monotone_constraints={"age": 1}), to_polars(columns), y, group)
+    older = {**columns, "age": [age + 20 for age in columns["age"]]}
+    rise = scorer.decision_function(to_polars(older)) - scorer.decision_function(to_polars(columns))
+    assert rise.min() >= 0.0
+    assert rise.max() > 0.0
+
+
+# ---------------------------------------------------------------------- the trees' linear start
+
+
+def test_the_linear_start_sees_categories():
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 5, 400).astype(float)
+    y = rng.random(400) < np.array([0.1, 0.9, 0.3, 0.7, 0.5])[code.astype(int)]
+    code[::40] = np.nan
+    X = np.column_stack([rng.normal(size=400), code])
+    for matrix in (X, sparse.csr_array(X)):
+        scorer = BoostedScorer(categorical_features=[1], n_estimators=5, n_jobs=1).fit(matrix, y)
+        start = scorer.linear_.score(matrix)
+        means = [start[code == k].mean() for k in range(5)]
+        assert np.argsort(means).tolist() == [0, 2, 4, 3, 1]
+        larger = X[:3].copy()
+        larger[:, 1] = 9.0
+        missing = np.where(larger == 9.0, np.nan, larger)
+        np.testing.assert_allclose(scorer.linear_.score(larger), scorer.linear_.score(missing))
+
+
+def test_codes_are_spread_sparse_or_dense():
+    X = np.array([[0.0, 2.0, 5.0], [1.0, 0.0, np.nan], [0.0, np.nan, 1.0]])
+    expected = [[5.0, 0.0, 0.0, 1.0], [np.nan, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]
+    spread = SpreadCodes.of(X, left_out=[0], categorical=[1])
+    np.testing.assert_array_equal(spread.transform(X), expected)
+    np.testing.assert_array_equal(spread.transform(sparse.csr_array(X)).toarray(), expected)
+    assert spread.width == 4
+    nothing = SpreadCodes.of(np.full((2, 1), np.nan), left_out=[], categorical=[0])
+    assert nothing.width == 0
+
+
+# ---------------------------------------------------------------------- stored
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_pickled_and_stored(name):
+    columns, y, group = people()
+    frame = to_pandas(columns)
+    frame["code"] = pd.Categorical(np.arange(len(y)) % 3)
+    scorer = fitted(SCORERS[name](), frame, y, group)
+    expected = scorer.decision_function(frame)
+    content = skops.io.dumps(scorer)
+    assert set(skops.io.get_untrusted_types(data=content)) <= TRUSTED
+    for again in (
+        pickle.loads(pickle.dumps(scorer)),
+        skops.io.loads(content, trusted=sorted(TRUSTED)),
+    ):
+        assert again.encoding_ == scorer.encoding_
+        np.testing.assert_array_equal(again.decision_function(frame), expected)
+    assert nw.from_native(frame).columns == list(scorer.encoding_.names)

@@ -1,0 +1,248 @@
+"""The group as a feature: what it buys, that it is needed to score, and what is refused."""
+
+import pickle
+import warnings
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import skops.io
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from evenscore import BoostedScorer, Cuts, LinearScorer, NeuralScorer, RateConstraint
+from evenscore.files.models import TRUSTED
+from evenscore.learning.group_feature import GroupFeature
+from evenscore.metrics import rate_gap
+
+CUTS = Cuts(between=(0.2, 0.5))
+FAIR = RateConstraint("fnr", cuts=CUTS, tolerance=0.03)
+
+
+def hidden(n=4000, seed=0):
+    """A signal that is shifted in one group, and nothing that tells the groups apart but that."""
+    rng = np.random.default_rng(seed)
+    y, z = rng.random(n) < 0.4, rng.random(n) < 0.5
+    shifted = 2.0 * y + 2.5 * z + rng.normal(size=n)
+    weak = 0.5 * y + rng.normal(size=n)
+    return np.column_stack([shifted, weak]), y.astype(int), np.where(z, "m", "f")
+
+
+SCORERS = {
+    "linear": LinearScorer,
+    "boosted": partial(BoostedScorer, n_estimators=80, n_jobs=1, random_state=0),
+    "neural": partial(NeuralScorer, n_iter=1200, hidden=(8,), random_state=0),
+}
+
+
+def fitted(scorer, *rows, **columns):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of gaps that are left
+        return scorer.fit(*rows, **columns)
+
+
+# ---------------------------------------------------------------------- what it buys
+
+
+@pytest.mark.parametrize(
+    "name", ["linear", "boosted", pytest.param("neural", marks=pytest.mark.slow)]
+)
+def test_groups_that_features_hide_are_worth_auc_at_the_same_gaps(name):
+    if name == "neural":
+        pytest.importorskip("jax")
+    X, y, group = hidden()
+    fresh, labels, groups = hidden(20_000, seed=1)
+    blind = fitted(SCORERS[name](FAIR), X, y, sensitive_features=group)
+    told = SCORERS[name](FAIR, use_groups=True).fit(X, y, sensitive_features=group)
+    without = blind.decision_function(fresh)
+    score = told.decision_function(fresh, sensitive_features=groups)
+    assert roc_auc_score(labels, score) > 0.9
+    assert roc_auc_score(labels, score) > roc_auc_score(labels, without) + 0.08
+    assert told.converged_
+    assert abs(told.gaps_["train"][0].value) <= 0.031
+    gap = rate_gap(labels, score, sensitive_features=groups, rate="fnr", cuts=CUTS)
+    assert gap < 0.08
+    assert told.n_features_in_ == 2
+
+
+@pytest.mark.parametrize("name", ["linear", "boosted"])
+def test_it_is_the_score_of_a_matrix_with_the_group_in_it(name):
+    X, y, group = hidden(600)
+    codes = np.where(group == "m", 1.0, 0.0)
+    by_hand = np.column_stack([X, codes] if name == "boosted" else [X, 1.0 - codes, codes])
+    options = {"categorical_features": [2]} if name == "boosted" else {}
+    one = fitted(SCORERS[name](FAIR, **options), by_hand, y, sensitive_features=group)
+    two = fitted(SCORERS[name](FAIR, use_groups=True), X, y, sensitive_features=group)
+    expected = one.decision_function(by_hand)
+    score = two.decision_function(X, sensitive_features=group)
+    np.testing.assert_allclose(score, expected, rtol=1e-9)
+    labels = np.where(score > 0.0, 1, 0)
+    np.testing.assert_array_equal(two.predict(X, sensitive_features=group), labels)
+    assert two.score(X, y, sensitive_features=group) == np.mean(labels == y)
+    sparser = fitted(
+        SCORERS[name](FAIR, use_groups=True), sparse.csr_array(X), y, sensitive_features=group
+    )
+    again = sparser.decision_function(sparse.csr_array(X), sensitive_features=group)
+    np.testing.assert_allclose(again, score, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["linear", "boosted"])
+def test_names_of_groups_and_order_of_rows_do_not_matter(name):
+    X, y, group = hidden(600)
+    one = fitted(SCORERS[name](FAIR, use_groups=True), X, y, sensitive_features=group)
+    other = np.where(group == "m", "x", "y")  # in the other order
+    two = fitted(SCORERS[name](FAIR, use_groups=True), X, y, sensitive_features=other)
+    scores = (
+        one.decision_function(X, sensitive_features=group),
+        two.decision_function(X, sensitive_features=other),
+    )
+    np.testing.assert_allclose(*scores, atol=2e-2 * np.std(scores[0]))
+    some = np.arange(500, 300, -1)
+    few = one.decision_function(X[some], sensitive_features=group[some])
+    np.testing.assert_allclose(few, scores[0][some])
+    single = one.decision_function(X[:1], sensitive_features=group[:1])
+    np.testing.assert_allclose(single, scores[0][:1])
+
+
+def test_several_columns_with_categories_beside_them():
+    X, y, group = hidden(900)
+    rng = np.random.default_rng(0)
+    old, job = rng.integers(0, 2, 900), rng.choice(["smith", "clerk"], 900)
+    frame = pd.DataFrame({"a": X[:, 0], "job": job, "b": X[:, 1]})
+    columns = pd.DataFrame({"male": (group == "m").astype(int), "old": old})
+    for name in ("linear", "boosted"):
+        scorer = fitted(SCORERS[name](use_groups=True), frame, y, sensitive_features=columns)
+        assert scorer.groups_ == ((0, 0), (0, 1), (1, 0), (1, 1))
+        score = scorer.decision_function(frame, sensitive_features=columns)
+        swapped = pl.DataFrame({"old": old, "male": columns["male"].to_numpy()})
+        again = scorer.decision_function(frame, sensitive_features=swapped)  # matched by name
+        np.testing.assert_array_equal(again, score)
+        as_array = scorer.decision_function(frame, sensitive_features=columns.to_numpy())
+        np.testing.assert_array_equal(as_array, score)
+        assert roc_auc_score(y, score) > 0.88
+        with pytest.raises(ValueError, match=r"has 1 column, but in training there were 2\.$"):
+            scorer.decision_function(frame, sensitive_features=old)
+        with pytest.raises(ValueError, match="columns 'male', 'age', but in training they were"):
+            scorer.decision_function(
+                frame, sensitive_features=columns.rename(columns={"old": "age"})
+            )
+
+
+def test_monotone_features_and_codes_beside_the_group():
+    X, y, group = hidden(900)
+    X = np.column_stack([X, np.random.default_rng(0).integers(0, 3, 900)])
+    scorer = SCORERS["boosted"](
+        use_groups=True, monotone_constraints=[1, 0, 0], categorical_features=[2]
+    )
+    scorer = fitted(scorer, X, y, sensitive_features=group)
+    higher = X + np.array([1.0, 0.0, 0.0])
+    rise = scorer.decision_function(higher, sensitive_features=group)
+    rise -= scorer.decision_function(X, sensitive_features=group)
+    assert rise.min() >= -1e-12
+    with pytest.raises(ValueError, match="names column 3, but X has 3 features"):
+        clone(scorer).set_params(categorical_features=[3]).fit(X, y, sensitive_features=group)
+
+
+def test_weights_held_out_rows_and_cross_fitting():
+    X, y, group = hidden(800)
+    weight = np.random.default_rng(0).integers(0, 3, 800).astype(float)
+    for name in ("linear", "boosted"):
+        scorer = SCORERS[name](FAIR, use_groups=True, cross_fit=2, validation_fraction=0.2)
+        scorer = fitted(scorer, X, y, sensitive_features=group, sample_weight=weight)
+        assert set(scorer.gaps_) == {"train", "validation", "cross_fit"}
+        assert abs(scorer.gaps_["cross_fit"][0].value) < 0.2
+
+
+# ---------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize("name", ["linear", "boosted"])
+def test_what_is_refused(name):
+    X, y, group = hidden(300)
+    told = fitted(SCORERS[name](use_groups=True), X, y, sensitive_features=group)
+    kind = type(told).__name__
+    sentence = rf"^This {kind} was fitted with use_groups and needs the group of everyone it scores"
+    for method in (told.decision_function, told.predict):
+        with pytest.raises(ValueError, match=sentence):
+            method(X)
+    with pytest.raises(ValueError, match=sentence):
+        told.score(X, y)
+    blind = fitted(SCORERS[name](), X, y, sensitive_features=group)
+    with pytest.raises(ValueError, match=rf"^This {kind} needs no groups to score, being fitted"):
+        blind.predict(X, sensitive_features=group)
+    new = group.copy()
+    new[7] = "x"
+    sentence = r"holds the group 'x' at row 7, which was not there in training \(the groups are 'f'"
+    with pytest.raises(ValueError, match=sentence):
+        told.decision_function(X, sensitive_features=new)
+    with pytest.raises(ValueError, match="sensitive_features has 299 rows but X has 300"):
+        told.decision_function(X, sensitive_features=group[1:])
+    missing = group.astype(object)
+    missing[5] = None
+    with pytest.raises(ValueError, match="sensitive_features is missing at row 5"):
+        told.decision_function(X, sensitive_features=missing)
+    with pytest.raises(ValueError, match=r"^use_groups=True makes the group a feature: pass sens"):
+        SCORERS[name](use_groups=True).fit(X, y)
+
+
+def test_the_docstrings_say_that_it_may_be_unlawful():
+    for kind in (LinearScorer, BoostedScorer, NeuralScorer):
+        assert "unlawful" in " ".join(kind.__doc__.split())
+
+
+# ---------------------------------------------------------------------- with scikit-learn
+
+
+def test_metadata_routing():
+    X, y, group = hidden(300)
+    grid = {"l2": [0.01, 0.1]}
+    with config_context(enable_metadata_routing=True):
+        blind = LinearScorer().set_fit_request(sensitive_features=True)
+        search = GridSearchCV(blind, grid, cv=2).fit(X, y, sensitive_features=group)
+        assert search.best_score_ > 0.5
+        told = LinearScorer(use_groups=True).set_fit_request(sensitive_features=True)
+        told.set_score_request(sensitive_features=True)
+        search = GridSearchCV(told, grid, cv=2).fit(X, y, sensitive_features=group)
+        params = {"sensitive_features": group}
+        accuracy = cross_val_score(told, X, y, cv=3, params=params).mean()
+        assert min(accuracy, search.best_score_) > 0.75
+        told.set_predict_request(sensitive_features=True)
+        told.set_decision_function_request(sensitive_features=True)
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_pickled_and_stored(name):
+    if name == "neural":
+        pytest.importorskip("jax")
+    X, y, group = hidden(300)
+    columns = {"sex": group, "old": np.arange(300) % 2}
+    options = {"n_iter": 20} if name == "neural" else {}
+    scorer = SCORERS[name](use_groups=True, **options)
+    scorer = fitted(scorer, X, y, sensitive_features=columns)
+    score = scorer.decision_function(X, sensitive_features=columns)
+    content = skops.io.dumps(scorer)
+    assert set(skops.io.get_untrusted_types(data=content)) <= TRUSTED
+    for again in (
+        pickle.loads(pickle.dumps(scorer)),
+        skops.io.loads(content, trusted=sorted(TRUSTED)),
+    ):
+        assert again.group_feature_ == scorer.group_feature_
+        other = again.decision_function(X, sensitive_features=columns)
+        np.testing.assert_array_equal(other, score)
+    assert clone(scorer).use_groups
+
+
+def test_one_column_or_one_per_group():
+    X, codes = np.array([[0.5], [0.7], [0.9]]), np.array([2, 0, 1])
+    native = GroupFeature(("a", "b", "c"), None, native=True)
+    np.testing.assert_array_equal(native.beside(X, codes), np.column_stack([X, codes]))
+    spread = GroupFeature(("a", "b", "c"), None, native=False)
+    np.testing.assert_array_equal(
+        spread.beside(sparse.csr_array(X), codes).toarray(),
+        np.column_stack([X, np.eye(3)[codes]]),
+    )
