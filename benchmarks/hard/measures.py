@@ -59,17 +59,23 @@ def in_one_number(gaps: np.ndarray, summed: bool) -> float:
     return float(np.nansum(sizes) if summed else np.nanmax(sizes, initial=0.0))
 
 
-def judged(
+def judged(rows: Rows, scores: dict[str, np.ndarray], constraints, summed: bool) -> dict:
+    """AUC and gaps of several scores."""
+    families = tuple(as_constraints(list(constraints)))
+    parts = {name: Scored(rows, score, families, summed) for name, score in scores.items()}
+    return {name: dict(zip(("auc", "gap"), p.measured(), strict=True)) for name, p in parts.items()}
+
+
+def errors(
     rows: Rows, scores: dict[str, np.ndarray], constraints, summed: bool, resamples: int, seed: int
 ) -> dict:
-    """AUC and gaps of several scores, and standard errors of what they differ by from the first.
+    """Standard errors of AUC and gaps, and of what they differ by from the first score.
 
     Rows are drawn again within cells, the same ones for every score: what chance has in common to
     two scores cancels in their difference.
     """
     families = tuple(as_constraints(list(constraints)))
-    parts = {name: Scored(rows, score, families, summed) for name, score in scores.items()}
-    values = {name: part.measured() for name, part in parts.items()}
+    parts = [Scored(rows, score, families, summed) for score in scores.values()]
     rng = np.random.default_rng(seed)
     members = [np.flatnonzero(rows.cell == c) for c in np.unique(rows.cell)]
     drawn = np.empty((resamples, len(parts), 2))
@@ -77,17 +83,14 @@ def judged(
         weight = np.zeros(len(rows.y))
         for cell in members:
             weight[cell] = np.bincount(rng.integers(len(cell), size=len(cell)), minlength=len(cell))
-        drawn[b] = [part.measured(weight) for part in parts.values()]
-    errors = drawn.std(axis=0, ddof=1)
-    paired = (drawn - drawn[:, :1]).std(axis=0, ddof=1)
+        drawn[b] = [part.measured(weight) for part in parts]
+    own, paired = (a.std(axis=0, ddof=1).tolist() for a in (drawn, drawn - drawn[:, :1]))
     return {
         name: {
-            "auc": values[name][0],
-            "gap": values[name][1],
-            "auc_se": errors[k, 0],
-            "gap_se": errors[k, 1],
-            "auc_paired_se": paired[k, 0],
-            "gap_paired_se": paired[k, 1],
+            "auc_se": own[k][0],
+            "gap_se": own[k][1],
+            "auc_paired_se": paired[k][0],
+            "gap_paired_se": paired[k][1],
         }
-        for k, name in enumerate(parts)
+        for k, name in enumerate(scores)
     }
