@@ -267,10 +267,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("never_worse.jsonl"))
     parser.add_argument("--again", action="store_true", help="fit what is known, too")
     parser.add_argument("--table", action="store_true", help="fit nothing")
+    parser.add_argument("--strict", action="store_true", help="exit code 1 if anything happened")
     arguments = parser.parse_args()
     if not arguments.table:
         run(arguments)
-    print(f"\n{table(list(known(arguments.out).values()))}")
+    records = list(known(arguments.out).values())
+    print(f"\n{table(records)}")
+    if arguments.strict and any(failures(record) for record in records):
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":

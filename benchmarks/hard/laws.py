@@ -1,10 +1,11 @@
 """Learning problems with groups that conflict, each a function of its number.
 
 In group k a row has x = m_k + L z, with z standard normal and L a mixing matrix; some columns are
-then skewed (exponentials), some carry the group, some only noise. The log-odds of the positive
-class are b_k + x'(β + δ_k) + a sum of products of two columns whose weights differ by group, and
-b_k is solved for so that group k has the prevalence drawn for it. Means, slopes and products all
-depend on the group, so that no blind score is without gaps, and closing one opens another.
+then skewed (exponentials, some of them rounded down to counts), some carry the group, some only
+noise. The log-odds of the positive class are b_k + x'(β + δ_k) + a sum of products of two columns
+whose weights differ by group, and b_k is solved for so that group k has the prevalence drawn for
+it. Means, slopes and products all depend on the group, so that no blind score is without gaps, and
+closing one opens another; in three problems of ten, one group's slopes have the opposite sign.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class Law:
     means: np.ndarray  # (K, d)
     mixing: np.ndarray  # (d, d)
     skewed: np.ndarray  # columns
+    counts: np.ndarray  # those of them that are whole numbers
     slopes: np.ndarray  # (K, d)
     products: np.ndarray  # pairs of columns, (m, 2)
     weights: np.ndarray  # of the products, (K, m)
@@ -66,6 +68,7 @@ class Law:
     def features(self, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         X = self.means[groups] + rng.standard_normal((len(groups), len(self.mixing))) @ self.mixing
         X[:, self.skewed] = np.exp(0.7 * X[:, self.skewed])
+        X[:, self.counts] = np.floor(X[:, self.counts])
         return X
 
     def slope_part(self, X: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -161,13 +164,15 @@ def _law(n: int, rng: np.random.Generator) -> Law:
             break
         if rng.random() < 0.02 and n_groups > 2:
             n_groups -= 1
-    d = int(rng.integers(3, 31))
+    d = int(np.exp(rng.uniform(np.log(3), np.log(31))))
     informative = rng.permutation(d)[: int(rng.integers(2, min(d, 8) + 1))]
     common, own = np.zeros(d), np.zeros((n_groups, d))
     common[informative] = rng.normal(size=len(informative))
     own[:, informative] = rng.normal(size=(n_groups, len(informative)))
     conflict = rng.uniform(0.1, 0.9)  # share of the slopes that is a group's own
     slopes = np.sqrt(1 - conflict) * common + np.sqrt(conflict) * own
+    if rng.random() < 0.3:  # what speaks for one group's people speaks against another's
+        slopes[int(rng.integers(n_groups))] *= -1.0
     slopes *= rng.uniform(0.6, 2.0) / np.sqrt(len(informative))
     shift = rng.uniform(0.0, 1.2)
     means = shift * rng.normal(size=(n_groups, d)) * (rng.random(d) < 0.6)
@@ -175,10 +180,11 @@ def _law(n: int, rng: np.random.Generator) -> Law:
         means[:, int(rng.integers(d))] += 2.0 * rng.permutation(n_groups)
     mixing = np.eye(d) + rng.uniform(0.0, 0.3) * rng.normal(size=(d, d))
     mixing /= np.linalg.norm(mixing, axis=0)
-    skewed = np.flatnonzero(rng.random(d) < 0.2)
+    skewed = np.flatnonzero(rng.random(d) < 0.3)
+    counts = skewed[rng.random(len(skewed)) < 0.5]
     products = rng.choice(informative, size=(int(rng.integers(0, 4)), 2))
     weights = rng.normal(0.0, 0.4, (n_groups, len(products)))
-    return Law(shares, prevalences, means, mixing, skewed, slopes, products, weights)
+    return Law(shares, prevalences, means, mixing, skewed, counts, slopes, products, weights)
 
 
 def _constraints(rng: np.random.Generator) -> tuple:
