@@ -5,7 +5,8 @@ then skewed (exponentials, some of them rounded down to counts), some carry the 
 noise. The log-odds of the positive class are b_k + x'(β + δ_k) + a sum of products of two columns
 whose weights differ by group, and b_k is solved for so that group k has the prevalence drawn for
 it. Means, slopes and products all depend on the group, so that no blind score is without gaps, and
-closing one opens another; in three problems of ten, one group's slopes have the opposite sign.
+closing one opens another; in three problems of ten, one group's slopes have the opposite sign, and
+in three nearly all columns are counts.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Law:
     def features(self, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         X = self.means[groups] + rng.standard_normal((len(groups), len(self.mixing))) @ self.mixing
         X[:, self.skewed] = np.exp(0.7 * X[:, self.skewed])
-        X[:, self.counts] = np.floor(X[:, self.counts])
+        X[:, self.counts] = np.floor(0.7 * X[:, self.counts])
         return X
 
     def slope_part(self, X: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -180,8 +181,9 @@ def _law(n: int, rng: np.random.Generator) -> Law:
         means[:, int(rng.integers(d))] += 2.0 * rng.permutation(n_groups)
     mixing = np.eye(d) + rng.uniform(0.0, 0.3) * rng.normal(size=(d, d))
     mixing /= np.linalg.norm(mixing, axis=0)
-    skewed = np.flatnonzero(rng.random(d) < 0.3)
-    counts = skewed[rng.random(len(skewed)) < 0.5]
+    coarse = rng.random() < 0.3  # nearly all columns are counts, mostly 0, as in COMPAS
+    skewed = np.flatnonzero(rng.random(d) < (0.9 if coarse else 0.3))
+    counts = skewed[rng.random(len(skewed)) < (0.9 if coarse else 0.5)]
     products = rng.choice(informative, size=(int(rng.integers(0, 4)), 2))
     weights = rng.normal(0.0, 0.4, (n_groups, len(products)))
     return Law(shares, prevalences, means, mixing, skewed, counts, slopes, products, weights)
