@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 READY_TEST := $(VENV)/.ready-test
 
-.PHONY: demo test quick bench check lint types clean
+.PHONY: demo test quick bench soak check lint types clean
 
 demo: $(READY)          ## audit an unfair score on embedded data
 	$(BIN)/evenscore demo
@@ -18,6 +18,13 @@ quick: $(READY_TEST)    ## the same without minutes of simulation
 
 bench: $(READY_TEST)    ## run every benchmark
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+# The hard problems come last: they end with an error if a fit was worse than not having asked.
+soak: $(READY_TEST)     ## simulations of an hour or two: coverage, hard learning problems
+	$(BIN)/python benchmarks/cuts_coverage.py --samples 100
+	$(BIN)/python benchmarks/coverage.py --samples 60
+	mkdir -p results
+	$(BIN)/python benchmarks/never_worse.py --again --strict --out results/never_worse.jsonl
 
 check: lint types test  ## what continuous integration runs
 
