@@ -14,9 +14,10 @@ from evenscore.gaps.family import EstimateSettings, family_estimates
 from evenscore.inference.estimate import check_level
 from evenscore.repairing.maps import IncreasingMap, Unseen, apply_by_group, check_unseen
 from evenscore.repairing.result import Repair
-from evenscore.repairing.search import Goal, Search
+from evenscore.repairing.search import Search
 from evenscore.repairing.shortfall import shortfall
 from evenscore.repairing.softening import softened
+from evenscore.repairing.ways import Goal
 from evenscore.scores import GroupedScores
 from evenscore.scores.reading import Rows, read_rows
 from evenscore.scores.sources import column_names, counted, to_array

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenscore.inference.estimate import Estimate
-from evenscore.repairing.search import Goal, Solution, joined_targets
+from evenscore.repairing.search import Solution
+from evenscore.repairing.ways import Goal, joined_targets
 from evenscore.scores import GroupedScores
 
 
