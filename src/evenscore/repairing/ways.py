@@ -100,7 +100,8 @@ class Judge:
     def _noise(self) -> Floats:
         """Standard errors of the gaps, were the groups alike."""
         sizes = self.sizes.reshape(-1)
-        return np.nan_to_num(np.concatenate([goal.family.noise(sizes) for goal in self.goals]))
+        errors = np.concatenate([goal.family.noise(sizes) for goal in self.goals])
+        return np.asarray(np.nan_to_num(errors))
 
     def standing(self, maps: tuple[IncreasingMap, ...]) -> Standing:
         """The excesses of the gaps that are left, and the AUC."""
@@ -113,9 +114,7 @@ class Judge:
         )
         excess = np.maximum(excess, 0.0)
         met = bool(np.all(excess <= self._noise + self.profile.error + ROUNDING))
-        return Standing(
-            float(excess.max()), float(excess.mean()), auc_matrix(mapped).overall, met
-        )
+        return Standing(float(excess.max()), float(excess.mean()), auc_matrix(mapped).overall, met)
 
     def best(self, standings: Sequence[Standing]) -> int:
         """Which of several ways to take; the first is the score as it is."""
