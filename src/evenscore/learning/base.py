@@ -314,7 +314,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         other : FairScorer
             With the same parameters, learned on rows with the same features.
         """
-        known = ("n_features_in_", "feature_names_in_", "classes_", "groups_")
+        known = set(self.known_by_reading)
         for name, value in vars(other).items():
             if name.endswith("_") and name not in known:
                 setattr(self, name, value)

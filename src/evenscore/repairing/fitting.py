@@ -14,9 +14,10 @@ from evenscore.gaps.family import EstimateSettings, family_estimates
 from evenscore.inference.estimate import check_level
 from evenscore.repairing.maps import IncreasingMap, Unseen, apply_by_group, check_unseen
 from evenscore.repairing.result import Repair
-from evenscore.repairing.search import Goal, Search, Solution
+from evenscore.repairing.search import Search, Solution
 from evenscore.repairing.shortfall import shortfall
 from evenscore.repairing.softening import softened
+from evenscore.repairing.ways import Goal
 from evenscore.scores import GroupedScores
 from evenscore.scores.reading import Rows, read_rows
 from evenscore.scores.sources import column_names, counted, to_array
@@ -58,8 +59,15 @@ def repair(
     group; for `inter_group`, `bnsp` and `bpsn` no other order has a larger AUC at the same gap, as
     far as the log-odds are known. `intra_group` is refused: an increasing map of a group does not
     change how the group is ranked; so are rates such as precision, which need not rise or fall with
-    the cut. `pair_error`, which rests mostly on the ranking within groups, moves little. What
-    cannot be reached is told in `Repair.shortfall` and a warning, with the reason.
+    the cut. `pair_error`, which rests mostly on the ranking within groups, moves little.
+
+    Where not everything asked for can be had, several ways are tried: all cuts aligned as well as
+    they can be, a compromise between the rates, the cuts of some of the constraints, the score as
+    it is. Taken is the one that leaves the least beyond the tolerances, the worst gap and the mean
+    of all counting the same, and of those about as good the one with the largest AUC; the worst gap
+    does not become worse. What then exceeds its tolerance by more than chance explains (two
+    standard errors), or by more than 0.05, is told in `Repair.shortfall` and a warning, with the
+    gaps before and after and the reason.
 
     The intervals of `gaps["after"]` are about the score as repaired, on new data. They account for
     the sampling error of the maps: the maps have few parameters, so that the difference between a
@@ -221,7 +229,7 @@ def repair_rows(
             )
     short = None
     if settings.share is None:
-        short = shortfall(scores, goals, solution, after, soft=bool(settings.soften))
+        short = shortfall(scores, goals, solution, before, after, soft=bool(settings.soften))
     if short is not None:
         warnings.warn(short, UserWarning, stacklevel=3)
     return Repair(

@@ -91,7 +91,7 @@ def _increasing(common: Floats, low: float, high: float) -> Floats:
         above = pooled[pooled > value].min(initial=high)
         width = 0.5 * min(value - below, above - value)
         result[members] = value + width * np.linspace(-1.0, 1.0, len(members))
-    return result
+    return np.maximum.accumulate(result)  # neighbours meet halfway, which may be rounded
 
 
 def _middle(at: Floats, weight: Floats, group: GroupProfile) -> float:

@@ -15,7 +15,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import roc_auc_score
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import (
     _num_samples,
@@ -43,7 +43,8 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
     """A classifier whose score is repaired: it needs the group to fit *and to score*.
 
     The classifier is cross-fitted: every row is scored by a model that has not seen it, and
-    `repair` finds the maps on those scores. Without constraints it is the classifier itself.
+    `repair` finds the maps on those scores, and warns of what they cannot reach. Without groups and
+    constraints it is the classifier itself.
 
     Treating people by their group when decisions are made may be unlawful where you are, even to
     make them fair (see `repair`). `LinearScorer`, `BoostedScorer` and `NeuralScorer` need the group
@@ -55,7 +56,7 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
         Any with `decision_function` or `predict_proba`; LightGBM trees by default. A
         `FrozenEstimator` is scored as it is: give rows it has not been fitted on.
     constraints : name, constraint or list of them
-        What should be equal between groups; nothing by default.
+        What should be equal between groups; needed if `fit` is given groups.
     tolerance, share, guards, unseen, min_beyond
         Those of `repair`.
     cv : int, splitter or list of splits, optional
@@ -140,7 +141,7 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
         y : column
             Labels of two classes.
         sensitive_features : column, or several
-            The groups; needed with constraints.
+            The groups; needed with constraints, and refused without.
         sample_weight : column of numbers, optional
             For the classifier, if it takes any, and for the maps.
         cluster : column, or several, optional
@@ -154,6 +155,12 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
             Itself.
         """
         constraints = as_constraints(self.constraints)
+        if sensitive_features is not None and not constraints:
+            raise ValueError(
+                "Say what should be equal between the groups: constraints, such as "
+                "RateConstraint('fnr', cuts=Cuts(between=(0.1, 0.4))) or 'bnsp'; without "
+                "sensitive_features the classifier is fitted as it is."
+            )
         y = self._check(X, y)
         positive = y == self.classes_[1]
         data = TrainingSet.read(
@@ -284,9 +291,13 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
         *,
         sensitive_features: Any = None,
     ) -> float:
-        """Accuracy of `predict`."""
-        predicted = self.predict(X, sensitive_features=sensitive_features)
-        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        """The AUC of the repaired score; the gaps are in `gaps_`.
+
+        A score is repaired as a ranking, for cuts still to be chosen: the accuracy of `predict`
+        would judge it at one cut, the one that selects as many as are of the second class.
+        """
+        ranked = self.decision_function(X, sensitive_features=sensitive_features)
+        return float(roc_auc_score(y, ranked, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

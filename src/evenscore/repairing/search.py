@@ -6,14 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
-from evenscore.gaps.cuts import Cuts
-from evenscore.gaps.family import Alignment, CommonTarget, GapFamily, family_values
+from evenscore.gaps.family import family_values
 from evenscore.repairing.alignment import Aligner, Order, calibrated, common_order, mixed
 from evenscore.repairing.common_cuts import common_cuts
 from evenscore.repairing.cuts import ClassCut, WantedCut, wanted_cuts, worst_excess
 from evenscore.repairing.maps import IncreasingMap
 from evenscore.repairing.points import Points, place
 from evenscore.repairing.profile import Profile
+from evenscore.repairing.ways import Goal, Judge, Standing, compromise, joined_targets, partly
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats
 from evenscore.scores.selection import ROUNDING
@@ -22,33 +22,9 @@ Maps = tuple[IncreasingMap, ...]
 
 _HALVINGS = 12  # of the share of the way: to 1/4096 of it
 _SLACKS = 33  # shares of the tolerance that are tried, from the largest
+_PARTS = (0.75, 0.5, 0.25)  # of a way that is too long
 _GRID = np.linspace(-8.0, 8.0, 33)  # offsets of a group's log-odds: 8 part the groups almost wholly
 _GAIN = 0.05  # a calibrated order must gain so much AUC, over the root of the smaller class
-
-
-@dataclass(frozen=True)
-class Goal:
-    """A family to be repaired: what the maps are to align for it, and the gap that may be left."""
-
-    family: GapFamily
-    alignment: Alignment
-    tolerance: float
-
-
-def joined_targets(goals: Sequence[Goal]) -> list[tuple[CommonTarget, float]]:
-    """The rates asked for at cuts of everybody, those at the same cuts as one; and tolerances.
-
-    The strictest tolerance counts.
-    """
-    joined: dict[Cuts, tuple[CommonTarget, float]] = {}
-    for goal in goals:
-        target = goal.alignment.common
-        if target is None:
-            continue
-        known, tolerance = joined.get(target.cuts, (target, goal.tolerance))
-        rates = tuple(dict.fromkeys((*known.rates, *target.rates)))
-        joined[target.cuts] = replace(target, rates=rates), min(tolerance, goal.tolerance)
-    return list(joined.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,11 +125,26 @@ class Search:
         asked = [cut for cut in wanted if cut.asked]
         if asked and all(np.all(cut.own == cut.common) for cut in asked):
             # The groups' cuts are the same already, as after a repair: nothing is to be moved.
-            points = place(wanted, self._profile, [0.0] * len(wanted))
+            points = self._share(wanted, 0.0)
         else:
             points = self._points(wanted)
         if asked and not self._shifted and self._excess(wanted, self._score_order) <= 0.0:
             return Solution(self._score_order)  # every gap is within its tolerance already
+        conflicts = points.conflicts
+        if asked and self.share is None:
+            points = self._way(wanted, points)
+        solution = self._between(wanted, points)
+        if self.share is None:
+            ways, standings = [solution], [self._judge.standing(solution.maps)]
+            if asked and self._lack_room(solution.maps, standings[0]):
+                ways.append(self._between(wanted, self._share([], 0.0)))
+                standings.append(self._judge.standing(ways[1].maps))
+            taken = self._judge.best([self._untouched, *standings])
+            solution = [replace(solution, maps=self._score_order), *ways][taken]
+        return replace(solution, conflicts=conflicts)
+
+    def _between(self, wanted: list[WantedCut], points: Points) -> Solution:
+        """The maps through the points: orders for the segments, and shifts."""
         in_place = bool(np.all(points.at == points.value))
         orders: list[Order] = [self._score_order] * len(points.free)
         if not in_place:
@@ -164,19 +155,70 @@ class Search:
         free = bool(points.free.any())
         if in_place and all(order is self._score_order for order in orders):
             return Solution(self._score_order, span=span, free=free)
-        maps = self._aligner.maps(points, orders)
-        if asked and not self._shifted and self.share is None:
-            before, after = (self._excess(wanted, some) for some in (self._score_order, maps))
-            if after > before:  # ties or conflicts: the score is better left alone
-                maps = self._score_order
-        return Solution(maps, points.conflicts, span, free)
+        return Solution(self._aligner.maps(points, orders), span=span, free=free)
+
+    # ------------------------------------------------------------------ which way to go
+
+    @cached_property
+    def _judge(self) -> Judge:
+        return Judge(self._profile, self.goals, self.sizes)
+
+    @cached_property
+    def _untouched(self) -> Standing:
+        return self._judge.standing(self._score_order)
+
+    def _lack_room(self, maps: Maps, standing: Standing) -> bool:
+        """Whether the worst that maps leave is to be closed by shifts: cuts may be in the way."""
+        if not self._shifted:
+            return False
+        left = replace(self._judge, goals=self._shifted).standing(maps)
+        return not left.met and left.worst >= standing.worst
+
+    def _way(self, wanted: list[WantedCut], points: Points) -> Points:
+        """Other points where those of all cuts do not meet what is asked for (see ways.py).
+
+        Gaps that are closed by shifts are not looked at: shifts come later.
+        """
+        goals = [goal for goal in self.goals if not goal.alignment.by_shifts]
+        judge = Judge(self._profile, goals, self.sizes)
+        untouched, full = (
+            judge.standing(maps) for maps in (self._score_order, self._straight(points))
+        )
+        alone = len({cut.strand for cut in wanted}) == 1
+        if full.met or (alone and full.worst <= untouched.worst):
+            return points
+        ways = [] if alone else [self._compromise(), *partly(wanted)]
+        options = [points, *(self._share(way, 1.0) for way in ways)]
+        standings = [full, *(judge.standing(self._straight(some)) for some in options[1:])]
+        taken = judge.best([untouched, *standings])
+        if taken == 0:  # part of the way may yet be better than none
+            options = [self._share(wanted, share) for share in _PARTS]
+            standings = [judge.standing(self._straight(some)) for some in options]
+            taken = judge.best([untouched, *standings])
+        return options[taken - 1] if taken else self._share([], 0.0)
+
+    def _share(self, wanted: Sequence[WantedCut], share: float) -> Points:
+        return place(wanted, self._profile, [share] * len(wanted))
+
+    def _compromise(self) -> list[WantedCut]:
+        """Cuts at which all rates asked for are to be met as well as they can be together.
+
+        Looked for on the profile, which is quick, and sure to its error.
+        """
+        return compromise(
+            self._profile.scores(self._score_order),
+            self.goals,
+            self.sizes,
+            min_beyond=self.min_beyond,
+            averaged=self.averaged,
+        )
 
     # ------------------------------------------------------------------ cuts
 
     def _points(self, wanted: list[WantedCut]) -> Points:
         """As far as asked for, or as little as brings every gap within its tolerance."""
         if self.share is not None:
-            return place(wanted, self._profile, [self.share] * len(wanted))
+            return self._share(wanted, self.share)
         slacks = np.linspace(1.0, 0.0, _SLACKS) if any(cut.tolerance for cut in wanted) else [0.0]
         for slack in slacks:
             points = place(wanted, self._profile, [cut.share(float(slack)) for cut in wanted])
@@ -197,7 +239,9 @@ class Search:
         order may bring a gap further beyond its tolerance than straight lines do.
         """
         orders: list[Order] = [None] * len(points.free)
-        most = max(0.0, self._excess(wanted, self._straight(points)))
+        straight = self._straight(points)
+        most = max(0.0, self._excess(wanted, straight))
+        burden = self._judge.standing(straight).burden + self._profile.error + ROUNDING
         smaller = float(self.scores.effective_sizes.sum(axis=1).min())
         others: list[tuple[Order, float]] = [(self._score_order, -1e-9)]
         if self.share is None or self.share >= 1.0:
@@ -207,9 +251,13 @@ class Search:
             for order, least in others:
                 trial = [order if i == k else old for i, old in enumerate(orders)]
                 maps = self._aligner.maps(points, trial)
-                auc = self._profile.auc(maps)
-                if auc > best + least and self._excess(wanted, maps) <= most:
-                    best, orders = auc, trial
+                standing = self._judge.standing(maps)
+                if (
+                    standing.auc > best + least
+                    and (self._shifted or standing.burden <= burden)
+                    and self._excess(wanted, maps) <= most
+                ):
+                    best, orders = standing.auc, trial
         return orders
 
     # ------------------------------------------------------------------ shifts
@@ -244,15 +292,16 @@ class Search:
         if self.share is not None:
             return (merged(offsets, self.share) if self.share > 0.0 else orders), None
         after = gaps(merged(offsets))
-        if not np.all(np.abs(after) <= tolerance):
+        if not np.all(np.abs(after) <= left):
             span = None
-            if len(tolerance) == 1 and abs(after[0]) > left[0]:
+            if len(tolerance) == 1:
                 trials = [gaps(merged(np.array([0.0, theta])))[0] for theta in _GRID]
                 span = float(min(*trials, before[0])), float(max(*trials, before[0]))
-            # Several gaps may pull against each other: the worst must not become worse.
-            worse = np.max(np.abs(after) - tolerance) > np.max(np.abs(before) - tolerance)
-            return (orders if worse else merged(offsets)), span
-        if not tolerance.any():
+            # Several gaps may pull against each other: part of the way may be better.
+            ways = [orders, *(merged(offsets, share) for share in (1.0, *_PARTS))]
+            standings = [self._judge.standing(self._aligner.maps(points, way)) for way in ways]
+            return ways[self._judge.best(standings)], span
+        if not tolerance.any() or not np.all(np.abs(after) <= tolerance):
             return merged(offsets), None
         too_little, enough = 0.0, 1.0
         for _ in range(_HALVINGS):

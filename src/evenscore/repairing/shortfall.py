@@ -1,48 +1,126 @@
-"""What a repair could not do, in one sentence with the reason."""
+"""What a repair could not do, in one sentence with the reason.
+
+A gap asked for counts as left where it exceeds its tolerance by more than chance explains, which is
+two standard errors, or by more than 0.05, whatever explains it. Gaps beyond their tolerance by less
+are in `Repair.gaps`, with intervals, and nothing is said of them.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from evenscore.inference.estimate import Estimate
-from evenscore.repairing.search import Goal, Solution, joined_targets
+from evenscore.repairing.search import Solution
+from evenscore.repairing.ways import Goal, joined_targets
 from evenscore.scores import GroupedScores
+from evenscore.scores.arrays import Bools
+
+_ERRORS = 2.0  # standard errors that chance explains
+_LARGE = 0.05  # beyond a tolerance by more, a gap is told of even if chance explains it
+_NAMED = 4  # cuts that are named; the others are counted
+
+
+@dataclass(frozen=True, eq=False)
+class GapLeft:
+    """A gap asked for, before and after, and by how much it exceeds its tolerance now."""
+
+    goal: Goal
+    cells: Bools  # of the 2K, those it looks at
+    noise: float  # standard error, were the groups alike
+    before: Estimate
+    after: Estimate
+
+    @property
+    def excess(self) -> float:
+        """The size of the gap less its tolerance."""
+        return float(np.nan_to_num(abs(self.after.value))) - self.goal.tolerance
+
+    @property
+    def error(self) -> float:
+        """The standard error of the gap.
+
+        Where maps leap at a cut, nobody is near, and an estimate seems surer than it is.
+        """
+        own = self.after.standard_error
+        if not np.isfinite(own) or not self.goal.alignment.by_shifts:
+            own = np.fmax(own, self.noise)
+        return float(np.nan_to_num(own))
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether chance explains the excess."""
+        return self.excess <= _ERRORS * self.error + 1e-9
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the user is to be warned of it."""
+        return self.excess > _LARGE or not self.is_chance
+
+    @property
+    def where(self) -> str:
+        """At which cut and between whom, what it was and is, and what it might have been."""
+        gap = self.after
+        return (
+            f"{gap.at} between {gap.first} and {gap.second} at {gap.value:+.3f} on the sample "
+            f"(before: {self.before.value:+.3f}), {self.excess:.3f} beyond the tolerance of "
+            f"{self.goal.tolerance:g}"
+        ).strip()
 
 
 def shortfall(
     scores: GroupedScores,
     goals: Sequence[Goal],
     solution: Solution,
+    before: Sequence[Estimate],
     after: Sequence[Estimate],
     *,
     soft: bool,
 ) -> str | None:
-    """A sentence about the worst gap that is left beyond its tolerance; None if none is.
+    """A sentence about the gaps that are left beyond their tolerances; None if none is.
 
-    Beyond means: by more than one observation of the smallest cell; after softening, and at cuts of
-    everybody where no tolerance is given, by more than sampling error explains.
+    The reason given is that of the largest excess.
     """
-    owners = [(goal, cells) for goal in goals for cells in goal.family.cells(scores.n_groups)]
-    beyond = np.empty(len(after))
-    for k, (gap, (goal, _)) in enumerate(zip(after, owners, strict=True)):
-        surely = soft or (goal.alignment.common is not None and not goal.tolerance)
-        left = max(gap.low, -gap.high) if surely else abs(gap.value)
-        beyond[k] = np.nan_to_num(left) - goal.tolerance
-    worst = int(np.argmax(beyond))
-    if beyond[worst] <= 1.0 / float(scores.effective_sizes.min()) + 1e-9:
+    sizes, n = scores.effective_sizes.reshape(-1), scores.n_groups
+    owners = [
+        (goal, cells, float(noise))
+        for goal in goals
+        for cells, noise in zip(goal.family.cells(n), goal.family.noise(sizes), strict=True)
+    ]
+    gaps = [
+        GapLeft(goal, cells, noise, was, now)
+        for (goal, cells, noise), was, now in zip(owners, before, after, strict=True)
+    ]
+    left = sorted((gap for gap in gaps if gap.is_told), key=lambda gap: -gap.excess)
+    if not left:
         return None
-    gap, (goal, looked_at) = after[worst], owners[worst]
-    if goal.alignment.cuts or goal.alignment.common is not None:
-        cells = np.flatnonzero(looked_at)
-        reason = _why_together(goals, goal) or _why_cuts(
-            scores, solution, gap, cells.tolist(), soft
-        )
-    else:
+    texts = []
+    for name in dict.fromkeys(gap.after.name for gap in left):
+        some, asked = ([gap for gap in part if gap.after.name == name] for part in (left, gaps))
+        text = f"{name} {some[0].where}"
+        if len(some) > 1:
+            text = f"{len(some)} of {len(asked)} gaps in {name}, the worst {some[0].where}"
+        texts.append(text)
+    total = f"{len(left)} of {len(gaps)} gaps beyond tolerance, " if len(texts) > 1 else ""
+    reason = _why(scores, goals, solution, left[0], soft)
+    return f"The repair leaves {total}{_listed(texts, ', and ')}: {reason}."
+
+
+def _listed(texts: Sequence[str], last: str = " and ") -> str:
+    return last.join([part for part in (", ".join(texts[:-1]), texts[-1]) if part])
+
+
+def _why(
+    scores: GroupedScores, goals: Sequence[Goal], solution: Solution, gap: GapLeft, soft: bool
+) -> str:
+    if gap.goal.alignment.by_shifts:
         reason = _why_shifts(scores, goals, solution)
-    return (
-        f"The repair leaves {gap.kind} between {gap.first} and {gap.second} at {gap.value:+.3f} on "
-        f"the sample, beyond the tolerance of {goal.tolerance:g}: {reason}."
-    )
+    else:
+        reason = _why_together(goals, gap.goal) or _why_cuts(scores, goals, solution, gap, soft)
+    if gap.is_chance:
+        error = f"a standard error is {gap.error:.3f}"
+        return f"in a sample so small it may be chance, for {error}; or else {reason}"
+    return reason
 
 
 def _why_together(goals: Sequence[Goal], goal: Goal) -> str:
@@ -53,31 +131,33 @@ def _why_together(goals: Sequence[Goal], goal: Goal) -> str:
     [rates] = [target.rates for target, _ in joined_targets(goals) if target.cuts == cuts]
     if len(rates) < 2:
         return ""
-    *names, last = (rate.name for rate in rates)
+    names = _listed([rate.name for rate in rates])
     return (
-        f"one map per group moves its {', '.join(names)} and {last} together, and the groups' own "
+        f"one map per group moves its {names} together, and the groups' own "
         "ROC curves differ by as much, which no increasing map changes; for one of these rates "
         "alone the gaps can be closed"
     )
 
 
 def _why_cuts(
-    scores: GroupedScores, solution: Solution, gap: Estimate, cells: Sequence[int], soft: bool
+    scores: GroupedScores, goals: Sequence[Goal], solution: Solution, gap: GapLeft, soft: bool
 ) -> str:
-    """Why aligning cuts leaves a gap; `cells` are those that it looks at."""
+    """Why aligning cuts leaves a gap."""
     if solution.conflicts:
-        *names, last = solution.conflicts
-        cuts = f"{', '.join(names)} and {last}" if names else last
-        return f"the cuts of {cuts} come in another order in another group"
+        names, n_more = solution.conflicts[:_NAMED], len(solution.conflicts) - _NAMED
+        cuts = _listed([*names, f"{n_more} more"] if n_more > 0 else names)
+        return f"the cuts of {cuts} come in another order in another group, and a map keeps orders"
     if scores.has_ties:
         return "scores are tied, and ties are kept"
     if soft:
         return "labels of small cells are softened (soften=0 closes it on the sample)"
-    distributions = [scores.cell_distributions[cell] for cell in cells]
+    distributions = [scores.cell_distributions[cell] for cell in np.flatnonzero(gap.cells)]
     heaviest = max(float(cell.weights.max()) / cell.total for cell in distributions)
-    if heaviest >= abs(gap.value):
+    if heaviest >= abs(gap.after.value):
         return f"a single row weighs {heaviest:.1%} of its class and group"
-    return "no map that keeps the ranking within groups makes the worst gap smaller"
+    if len(goals) > 1:
+        return "what makes it smaller makes other gaps that were asked for larger"
+    return "no map that keeps the ranking within groups was found to make it smaller"
 
 
 def _why_shifts(scores: GroupedScores, goals: Sequence[Goal], solution: Solution) -> str:

@@ -1,0 +1,225 @@
+"""Where not everything asked for can be had, a repair improves what it can."""
+
+import warnings
+
+import numpy as np
+import pytest
+from conftest import draw
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from evenscore import Cuts, GroupedScores, RateConstraint, RepairedScorer, RocConstraint, repair
+from evenscore.datasets import load_bank
+from evenscore.gaps import as_constraints
+from evenscore.gaps.family import family_values
+from evenscore.repairing.points import _increasing
+from evenscore.repairing.ways import Judge, Standing
+
+NEGATIVES = RocConstraint(on="negatives", rates=(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35))
+POSITIVES = RocConstraint(on="positives", rates=(0.4, 0.5, 0.6, 0.7, 0.8, 0.9))
+RATES = [
+    RateConstraint("fpr", cuts=Cuts(between=(0.1, 0.4))),
+    RateConstraint("fnr", cuts=Cuts(between=(0.15, 0.5))),
+]
+MIXTURES = {
+    "roc": [NEGATIVES, POSITIVES],
+    "rates": RATES,
+    "shares": [
+        RateConstraint("selection", cuts=Cuts(between=(0.1, 0.3))),
+        RateConstraint("fnr", cuts=Cuts(at=(0.5, 0.7), of="positives")),
+    ],
+    "auc": ["bnsp", "bpsn"],
+    "auc and roc": ["bnsp", RocConstraint(on="both", rates=(0.2, 0.5))],
+    "auc and rates": ["bpsn", *RATES],
+}
+
+
+def sample(n=2400, n_groups=2, seed=2):
+    """Groups that differ in place, in spread and in how well they are ranked."""
+    rng = np.random.default_rng(seed)
+    y, group = rng.integers(0, 2, n), rng.integers(0, n_groups, n)
+    spread, ranked = rng.uniform(0.5, 1.8, n_groups), rng.uniform(0.5, 2.5, n_groups)
+    score = rng.normal(size=n) * spread[group] + ranked[group] * y
+    return y, score + rng.normal(0.0, 0.7, n_groups)[group], group
+
+
+def quietly(y, score, group, constraints, **options):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The repair leaves")
+        return repair(y, score, sensitive_features=group, constraints=constraints, **options)
+
+
+def excesses(fair, when, tolerance=0.0):
+    return np.maximum(np.abs([gap.value for gap in fair.gaps[when]]) - tolerance, 0.0)
+
+
+# ---------------------------------------------------------------------- what is left
+
+
+def test_bank():
+    data = load_bank()
+    rows = data.train[::2]
+    scorer = RepairedScorer(constraints=[NEGATIVES, POSITIVES], n_jobs=1, random_state=0)
+    with pytest.warns(UserWarning, match="The repair leaves") as told:
+        scorer.fit(data.X[rows], data.y[rows], sensitive_features=data.groups[rows])
+    before, after = (
+        {
+            on: np.abs([gap.value for gap in scorer.gaps_[when] if gap.on == on])
+            for on in ("negatives", "positives")
+        }
+        for when in ("before", "after")
+    )
+    assert before["negatives"].max() > 0.35
+    assert after["negatives"].max() < 0.5 * before["negatives"].max()
+    assert after["positives"].max() < 0.2
+    assert sum(some.sum() for some in after.values()) < 0.6 * sum(
+        some.sum() for some in before.values()
+    )
+    [text] = [str(one.message) for one in told]
+    assert text == scorer.repair_.shortfall
+    worst = max(scorer.gaps_["after"], key=lambda gap: abs(gap.value))
+    was = scorer.gaps_["before"][scorer.gaps_["after"].index(worst)]
+    assert f"{worst.at} between other and working age at {worst.value:+.3f} on the sample" in text
+    assert f"(before: {was.value:+.3f}), {abs(worst.value):.3f} beyond the tolerance of 0" in text
+    assert "gaps in roc_gap(negatives)" in text
+    assert "gaps in roc_gap(positives)" in text
+    assert text.endswith("come in another order in another group, and a map keeps orders.")
+
+
+@pytest.mark.parametrize("tolerance", [None, 0.05])
+@pytest.mark.parametrize("n_groups", [2, 3, 5])
+@pytest.mark.parametrize("name", ["roc", "rates"])
+def test_what_was_left_alone_is_improved(name, n_groups, tolerance):
+    y, score, group = sample(1000 * n_groups, n_groups, seed=n_groups)
+    fair = quietly(y, score, group, MIXTURES[name], tolerance=tolerance)
+    before, after = (excesses(fair, when, tolerance or 0.0) for when in ("before", "after"))
+    assert before.max() > 0.35
+    assert after.max() < 0.75 * before.max()
+    assert after.sum() < before.sum()
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n_groups=st.sampled_from([2, 3, 4]),
+    levels=st.sampled_from([None, 12]),
+    weights=st.sampled_from([None, "real"]),
+    name=st.sampled_from(list(MIXTURES)),
+    tolerance=st.sampled_from([0.0, 0.05]),
+)
+def test_never_both_a_larger_worst_and_a_larger_sum(
+    seed, n_groups, levels, weights, name, tolerance
+):
+    y, score, group, weight = draw(seed, 400 * n_groups, n_groups, levels, weights)
+    score = score * (1.0 + 0.3 * group) if levels is None else score
+    try:
+        fair = quietly(
+            y, score, group, MIXTURES[name], tolerance=tolerance, sample_weight=weight, min_beyond=1
+        )
+    except ValueError:  # too few people, or too coarse a score, for a cut
+        assume(False)
+    before, after = (excesses(fair, when, tolerance) for when in ("before", "after"))
+    assert after.max() <= before.max() + 1e-9
+    assert after.max() + after.mean() <= before.max() + before.mean() + 1e-9
+
+
+@settings(max_examples=4, deadline=None)
+@given(seed=st.integers(0, 10**6), name=st.sampled_from(["roc", "rates"]))
+def test_names_of_groups_do_not_matter(seed, name):
+    y, score, group = sample(1500, 3, seed)
+    names = np.array(["z", "m", "a"])[group]
+    try:
+        one, two = (quietly(y, score, some, MIXTURES[name]) for some in (group, names))
+    except ValueError:
+        assume(False)
+    np.testing.assert_allclose(
+        one.transform(score, sensitive_features=group),
+        two.transform(score, sensitive_features=names),
+        atol=1e-9,
+    )
+
+
+def test_large_samples_are_judged_by_few_values():
+    y, score, group = sample(40_000)
+    for name in ("roc", "rates", "auc and rates"):
+        fair = quietly(y, score, group, MIXTURES[name])
+        after = fair.transform(score, sensitive_features=group)
+        table = GroupedScores.from_arrays(y, after, sensitive_features=group)
+        values = family_values(table, as_constraints(MIXTURES[name]))
+        np.testing.assert_allclose(np.abs(values), excesses(fair, "after"), atol=1e-12)
+        assert np.abs(values).max() <= excesses(fair, "before").max() + 0.002
+
+
+# ---------------------------------------------------------------------- which way is taken
+
+
+class _Exact:
+    error = 0.0
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=6))
+def test_no_way_is_beaten_by_another_in_everything(rows):
+    standings = [Standing(worst / 4, mean / 4, auc / 4, False) for worst, mean, auc in rows]
+    taken = standings[Judge(_Exact(), (), np.ones((2, 2))).best(standings)]
+    assert taken.worst <= standings[0].worst + 1e-9
+    for other in standings:
+        if other.worst <= standings[0].worst:
+            assert taken.burden <= other.burden + 1e-9
+            assert not (
+                other.worst < taken.worst and other.mean < taken.mean and other.auc > taken.auc
+            )
+            if other.burden == taken.burden:
+                assert other.auc <= taken.auc
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 8))
+def test_common_values_do_not_decrease_by_rounding(seed, n):
+    rng = np.random.default_rng(seed)
+    common = np.round(rng.normal(size=n), 2) + rng.normal()
+    found = _increasing(common, common.min() - 1.0, common.max() + 1.0)
+    assert np.all(np.diff(found) >= 0.0)
+
+
+# ---------------------------------------------------------------------- who is warned
+
+
+def warned(y, score, group, **options):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fair = repair(y, score, sensitive_features=group, **options)
+    assert bool(caught) == (fair.shortfall is not None)
+    return fair
+
+
+def test_chance_is_not_warned_of():
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        y, group = rng.integers(0, 2, 20_000), rng.integers(0, 2, 20_000)
+        score = rng.normal(size=20_000) + 1.5 * y + 0.7 * group
+        fair = warned(y, score, group)
+        assert 0.0 < excesses(fair, "after").max() < 0.03  # beyond the tolerance of 0
+        assert fair.shortfall is None
+        assert warned(y, score, group, constraints=["bnsp", "bpsn"]).shortfall is None
+
+
+def test_less_than_before_is_warned_of_where_chance_does_not_explain_it():
+    rng = np.random.default_rng(0)
+    y, group = rng.integers(0, 2, 200_000), rng.integers(0, 2, 200_000)
+    score = rng.normal(size=200_000) + (1.5 + 0.1 * group) * y + 0.7 * group
+    fair = warned(y, score, group)
+    worst = max(fair.gaps["after"], key=lambda gap: abs(gap.value))
+    assert 2.0 * worst.standard_error < abs(worst.value) < 0.04
+    assert "moves its fpr and fnr together" in fair.shortfall
+    assert "chance" not in fair.shortfall
+    assert warned(y, score, group, tolerance=0.04).shortfall is None
+
+
+def test_what_is_large_is_warned_of_even_if_chance_explains_it():
+    rng = np.random.default_rng(1)
+    y, group = np.tile([0, 1], 40), np.repeat([0, 1], 40)
+    score = np.round(rng.normal(size=80) * (1 + group) + y)
+    asked = RocConstraint(on="negatives", rates=(0.3,))
+    fair = warned(y, score, group, constraints=asked, min_beyond=1)
+    [gap] = fair.gaps["after"]
+    assert 0.05 < abs(gap.value) < 2.0 * gap.standard_error
+    assert "in a sample so small it may be chance, for a standard error is " in fair.shortfall
