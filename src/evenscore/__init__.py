@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from evenscore.learning.boosted import BoostedScorer
     from evenscore.learning.linear import LinearScorer
     from evenscore.learning.neural import NeuralScorer
+    from evenscore.learning.repaired import RepairedScorer
     from evenscore.repairing import Repair, repair
-    from evenscore.repairing.scorer import RepairedScorer
     from evenscore.showing import plots
 
 __version__ = "0.2.0"
@@ -97,7 +97,7 @@ _NAMES = {
     "LinearScorer": "learning.linear",
     "NeuralScorer": "learning.neural",
     "Repair": "repairing",
-    "RepairedScorer": "repairing.scorer",
+    "RepairedScorer": "learning.repaired",
     "ClaimPrices": "choosing",
     "TradeoffPath": "choosing",
     "repair": "repairing",

@@ -22,8 +22,8 @@ from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.estimate import check_count, check_level
 from evenscore.learning.objective import standardise
 from evenscore.learning.parameters import progress, seed_of
+from evenscore.learning.repaired import RepairedScorer
 from evenscore.learning.training_set import TrainingSet
-from evenscore.repairing.scorer import RepairedScorer
 from evenscore.scores.arrays import Bools, Floats, Ints
 from evenscore.scores.labels import label_text
 from evenscore.scores.reading import read_rows

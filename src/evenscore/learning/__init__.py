@@ -7,7 +7,18 @@ subclasses `Booster`.
 from evenscore.learning.base import FairScorer
 from evenscore.learning.boosters import Booster, TreeSettings
 from evenscore.learning.diagnosis import GapOutcome
+from evenscore.learning.price import Price, PriceWarning
 from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import TrainingSet
 
-__all__ = ["Booster", "FairScorer", "GapOutcome", "History", "Task", "TrainingSet", "TreeSettings"]
+__all__ = [
+    "Booster",
+    "FairScorer",
+    "GapOutcome",
+    "History",
+    "Price",
+    "PriceWarning",
+    "Task",
+    "TrainingSet",
+    "TreeSettings",
+]

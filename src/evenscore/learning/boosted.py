@@ -23,6 +23,7 @@ _NO_ORDER = (
     "have no order."
 )
 
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class BoostedScorer(FairScorer):
     """A fair score that is a sum of trees, grown by LightGBM or another library.

@@ -290,7 +290,12 @@ class TreeChoice(Choice):
     expected: Floats | None = None
 
     def consider(
-        self, booster: Booster, look: Look, raw: Floats, own: OwnPull | None, held_out: HeldOut | None
+        self,
+        booster: Booster,
+        look: Look,
+        raw: Floats,
+        own: OwnPull | None,
+        held_out: HeldOut | None,
     ) -> str:
         """Compare the trees of a booster with the best so far; says how things stand."""
         new = None if held_out is None else held_out.strict(booster, booster.n_trees)

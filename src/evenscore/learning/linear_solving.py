@@ -134,9 +134,7 @@ class Solver:
         objective, task = self.problem.objective, self.task
         aim = np.maximum(self.aim, level)
         sharing = objective.terms.sharing
-        state = (
-            self.rule.init(aim, *sharing) if state is None else replace(state, tolerance=aim)
-        )
+        state = self.rule.init(aim, *sharing) if state is None else replace(state, tolerance=aim)
         weights, settled, still, best = start, False, 0, -np.inf
         for number in range(max_iter):
             weights = self.problem.minimise(
@@ -182,9 +180,7 @@ class Solver:
         first = float(np.max(np.abs(excess(strict.terms, self.aim)), initial=0.0))
         weights, state = start, None
         for share in _LEVELS:
-            weights, state, _ = self.solve(
-                weights, 2, "restart", state=state, level=share * first
-            )
+            weights, state, _ = self.solve(weights, 2, "restart", state=state, level=share * first)
         self.solve(weights, max(2, max_iter // 2), "restart", state=state)
 
     def move_about(self) -> None:

@@ -40,9 +40,7 @@ class _Attempt(Choice):
         if self.strength is not None:  # with a penalty the last one
             self.network, self.worst = (linear, layers), 0.0
             self.history.chosen = len(self.history) - 1
-        elif early:
-            self.network, self.worst = (linear, layers), worst
-        elif self.better(merit):
+        elif early or self.better(merit):
             self.network, self.worst = (linear, layers), worst
         return f"AUC {look.strict.auc:.4f}, worst gap beyond what is allowed {worst:.4f}"
 

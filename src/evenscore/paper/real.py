@@ -16,11 +16,11 @@ import numpy as np
 from evenscore.learning.boosted import BoostedScorer
 from evenscore.learning.linear import LinearScorer
 from evenscore.learning.neural import NeuralScorer
+from evenscore.learning.repaired import RepairedScorer
 from evenscore.paper.parts import Outcome
 from evenscore.paper.published import KINDS, DataName, Kind
 from evenscore.paper.real_data import DATA, codes, columns, judge, load, published_split
 from evenscore.paper.scorer import PaperScorer
-from evenscore.repairing.scorer import RepairedScorer
 from evenscore.scores.arrays import Floats
 
 Outcomes = Mapping[tuple[DataName, Kind], Outcome]

@@ -78,6 +78,7 @@ class PaperScorer(FairScorer):
     True
     """
 
+    guarded: ClassVar[bool] = False  # the paper's algorithms return what they learn
     varied_together: ClassVar[tuple[str, ...]] = ("strength", "l2", "random_state")
     """Parameters that `fit_many` can vary in one program."""
 
