@@ -435,8 +435,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if known is not None and guarded:
             self.price_ = price_of(known, scores, train, task)
             if self.price_.warning is not None:
-                text = f"{type(self).__name__}: {self.price_.warning}"
-                told.append((text, PriceWarning))
+                told.append((f"{type(self).__name__} {self.price_.warning}", PriceWarning))
         return told
 
     # ------------------------------------------------------------------ scoring

@@ -258,9 +258,9 @@ class LightGBMBooster(Booster):
         """Raw scores of some rounds."""
         last = self.n_trees if last is None else last
         raw = np.zeros(X.shape[0])
-        parts = ((self.model, self.n_before, self.n_trees),)
+        parts = [(self.model, self.n_before, self.n_trees)]
         if first < self.n_before:
-            parts = ((_lightgbm_model(self.before), 0, self.n_before), *parts)
+            parts.insert(0, (_lightgbm_model(self.before), 0, self.n_before))
         for model, start, end in parts:
             begin, stop = max(first, start), min(last, end)
             if begin < stop or (start == end == 0):

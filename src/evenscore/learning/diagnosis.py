@@ -288,7 +288,8 @@ def _conflict(
     if not useful:
         return lead
     auc, gap = useful[-1]
-    return f"{lead}; the smallest largest gap of all {len(ways)} iterates is {gap:.3f}, at AUC {auc:.3f}"
+    least = f"the smallest largest gap of all {len(ways)} iterates is {gap:.3f}, at AUC {auc:.3f}"
+    return f"{lead}; {least}"
 
 
 def _still_falling(history: History, ways: list[int]) -> bool:

@@ -55,14 +55,15 @@ def price_of(scores: TrainingScores, final: Floats, train: TrainingSet, task: Ta
     objective = task.objective(train)
     before = objective.strict(scores.free)
     after = objective.strict(final if scores.expected is None else scores.expected)
-    repaired = _repaired(scores.free, train, task)
+    repaired, left = _repaired(scores.free, train, task) or (None, None)
     return Price(
         before.auc,
         objective.auc(final),
         _largest(before.gaps),
         _largest(after.gaps),
-        *(repaired if repaired is not None else (None, None)),
-        where="on the training rows",
+        repaired,
+        left,
+        "on the training rows",
     )
 
 

@@ -145,7 +145,7 @@ class LinearScorer(FairScorer):
             objective = rows.objective((), bandwidth=self.bandwidth)
             problem = Problem(features, rows.share, objective, self._l2(train))
             start = problem.minimise(start, lambda gaps: (0.0, gaps), self.max_inner_iter)
-        return start
+        return np.asarray(start)
 
     def _constrained(
         self, X: Any, train: TrainingSet, task: Task, free: Floats

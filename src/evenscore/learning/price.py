@@ -70,8 +70,8 @@ If groups were known when scoring: AUC 0.719 with a largest gap of 0.020.
     def warning(self) -> str | None:
         """What a user has to be told, if anything: a large price, or a ranking below chance."""
         if self.auc < _CHANCE:
-            return f"It ranks below chance: {self}"
-        return f"Fairness costs much here: {self}" if self.drop > LARGE else None
+            return f"ranks below chance. {self}"
+        return f"pays for fairness with its ranking. {self}" if self.drop > LARGE else None
 
     def __str__(self) -> str:
         change = f"a price of {self.drop:.3f}" if self.drop > 0.0 else "at no price"

@@ -63,26 +63,27 @@ class Task:
     optimism: Floats | float = 0.0
 
     def __post_init__(self) -> None:
-        if np.ndim(self.strength or 0.0) and np.shape(self.strength) != (len(self.constraints),):
+        each = np.asarray(0.0 if self.strength is None else self.strength)
+        if each.ndim and each.shape != (len(self.constraints),):
             raise ValueError(
-                f"strength holds {np.size(self.strength)} numbers for {len(self.constraints)} "
-                "constraints: give one for all, or one for each."
+                f"strength holds {each.size} numbers for {len(self.constraints)} constraints: give "
+                "one for all, or one for each."
             )
 
     def bounds(self, objective: Objective) -> Floats | float:
         """Of the multipliers of all terms: the strengths; a tolerance is a hard constraint."""
         if self.strength is None:
             return np.inf
-        if not np.ndim(self.strength):
-            return float(self.strength)  # type: ignore[arg-type]
-        return objective.terms.by_constraint(self.strength)[0]  # type: ignore[arg-type]
+        if isinstance(self.strength, Sequence | np.ndarray):
+            return objective.terms.by_constraint(self.strength)[0]
+        return float(self.strength)
 
     def strengths(self, objective: Objective) -> Floats | None:
         """The penalty of every gap asked for; None if gaps have to be within their tolerance."""
         if self.strength is None:
             return None
-        each = np.broadcast_to(self.strength, len(self.constraints))
-        return objective.terms.by_constraint(each)[1]  # type: ignore[arg-type]
+        each = np.broadcast_to(np.asarray(self.strength, dtype=np.float64), len(self.constraints))
+        return objective.terms.by_constraint(each.tolist())[1]
 
     def objective(
         self, rows: TrainingSet, *, bandwidth: float = 0.3, guards: bool = False

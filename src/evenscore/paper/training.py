@@ -194,7 +194,7 @@ class _Rules:
 
     def __init__(self, objective: Objective, gaps: PaperGaps, scorer: PaperScorer) -> None:
         self.objective, self.gaps = objective, gaps
-        self.rule = SignRule(scorer.strength or 0.0, scorer.multiplier_step)
+        self.rule = SignRule(float(np.max(scorer.strength or 0.0)), scorer.multiplier_step)
         self.threshold_step = scorer.threshold_step
         self.state = self.rule.init(np.zeros(gaps.n))
         self.thresholds = np.zeros(len(gaps.roc))
