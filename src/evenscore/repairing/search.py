@@ -130,7 +130,7 @@ class Search:
             points = self._points(wanted)
         if asked and not self._shifted and self._excess(wanted, self._score_order) <= 0.0:
             return Solution(self._score_order)  # every gap is within its tolerance already
-        conflicts = points.conflicts
+        conflicts = points.conflicts if np.any(points.at != points.value) else ()
         if asked and self.share is None:
             points = self._way(wanted, points)
         solution = self._between(wanted, points)
