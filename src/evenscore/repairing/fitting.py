@@ -66,8 +66,8 @@ def repair(
     it is. Taken is the one that leaves the least beyond the tolerances, the worst gap and the mean
     of all counting the same, and of those about as good the one with the largest AUC; the worst gap
     does not become worse. What then exceeds its tolerance by more than chance explains (two
-    standard errors), or by more than 0.05, is told in `Repair.shortfall` and a warning, with the
-    gaps before and after and the reason.
+    standard errors; one, if that is more than 0.05) is told in `Repair.shortfall` and a warning,
+    with the gaps before and after and the reason.
 
     The intervals of `gaps["after"]` are about the score as repaired, on new data. They account for
     the sampling error of the maps: the maps have few parameters, so that the difference between a

@@ -67,8 +67,8 @@ class Repair:
     columns : tuple of str, optional
         The names of the columns that make the groups, if they had names.
     shortfall : str, optional
-        A sentence about the gaps left beyond their tolerances by more than chance explains, or by
-        more than 0.05: what they were, what they are, and the reason.
+        A sentence about the gaps left beyond their tolerances by more than chance explains: what
+        they were, what they are, and the reason.
 
     Examples
     --------

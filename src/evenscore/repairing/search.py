@@ -1,6 +1,6 @@
 """Look for the maps: as little movement as the tolerances allow, as much AUC as can be kept."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,6 +11,7 @@ from evenscore.repairing.alignment import Aligner, Order, calibrated, common_ord
 from evenscore.repairing.common_cuts import common_cuts
 from evenscore.repairing.cuts import ClassCut, WantedCut, wanted_cuts, worst_excess
 from evenscore.repairing.maps import IncreasingMap
+from evenscore.repairing.offsets import GRID, best_offsets
 from evenscore.repairing.points import Points, place
 from evenscore.repairing.profile import Profile
 from evenscore.repairing.ways import Goal, Judge, Standing, compromise, joined_targets, partly
@@ -23,7 +24,6 @@ Maps = tuple[IncreasingMap, ...]
 _HALVINGS = 12  # of the share of the way: to 1/4096 of it
 _SLACKS = 33  # shares of the tolerance that are tried, from the largest
 _PARTS = (0.75, 0.5, 0.25)  # of a way that is too long
-_GRID = np.linspace(-8.0, 8.0, 33)  # offsets of a group's log-odds: 8 part the groups almost wholly
 _GAIN = 0.05  # a calibrated order must gain so much AUC, over the root of the smaller class
 
 
@@ -130,7 +130,7 @@ class Search:
             points = self._points(wanted)
         if asked and not self._shifted and self._excess(wanted, self._score_order) <= 0.0:
             return Solution(self._score_order)  # every gap is within its tolerance already
-        conflicts = points.conflicts
+        conflicts = points.conflicts if np.any(points.at != points.value) else ()
         if asked and self.share is None:
             points = self._way(wanted, points)
         solution = self._between(wanted, points)
@@ -236,7 +236,8 @@ class Search:
 
         Straight lines and the score's own order are compared first; the groups' log-odds must be
         better by more than chance makes them, and are not for those who go a share of the way. No
-        order may bring a gap further beyond its tolerance than straight lines do.
+        order may bring the worst gap further beyond its tolerance than straight lines do, nor all
+        gaps together.
         """
         orders: list[Order] = [None] * len(points.free)
         straight = self._straight(points)
@@ -251,13 +252,13 @@ class Search:
             for order, least in others:
                 trial = [order if i == k else old for i, old in enumerate(orders)]
                 maps = self._aligner.maps(points, trial)
-                standing = self._judge.standing(maps)
-                if (
-                    standing.auc > best + least
-                    and (self._shifted or standing.burden <= burden)
+                auc = self._profile.auc(maps)
+                if (  # the quickest question first
+                    auc > best + least
                     and self._excess(wanted, maps) <= most
+                    and (self._shifted or self._judge.standing(maps).burden <= burden)
                 ):
-                    best, orders = standing.auc, trial
+                    best, orders = auc, trial
         return orders
 
     # ------------------------------------------------------------------ shifts
@@ -288,14 +289,14 @@ class Search:
             order = mixed(common, self._own_orders, offsets, share)
             return [order if free else old for free, old in zip(points.free, orders, strict=True)]
 
-        offsets = _offsets(lambda theta: gaps(merged(theta)), self.scores.n_groups)
+        offsets = best_offsets(lambda theta: gaps(merged(theta)), self.scores.n_groups)
         if self.share is not None:
             return (merged(offsets, self.share) if self.share > 0.0 else orders), None
         after = gaps(merged(offsets))
         if not np.all(np.abs(after) <= left):
             span = None
             if len(tolerance) == 1:
-                trials = [gaps(merged(np.array([0.0, theta])))[0] for theta in _GRID]
+                trials = [gaps(merged(np.array([0.0, theta])))[0] for theta in GRID]
                 span = float(min(*trials, before[0])), float(max(*trials, before[0]))
             # Several gaps may pull against each other: part of the way may be better.
             ways = [orders, *(merged(offsets, share) for share in (1.0, *_PARTS))]
@@ -311,59 +312,3 @@ class Search:
             else:
                 too_little = middle
         return merged(offsets, enough), None
-
-
-def _offsets(gaps: Callable[[Floats], Floats], n_groups: int) -> Floats:
-    """Offsets of the groups, the first one zero, at which the gaps are as small as can be."""
-
-    def full(free: Floats) -> Floats:
-        return np.concatenate(([0.0], free))
-
-    def loss(free: Floats) -> float:
-        return float(np.sum(gaps(full(free)) ** 2))
-
-    theta = np.zeros(n_groups - 1)
-    if n_groups == 2:
-        values = [gaps(full(np.array([offset]))) for offset in _GRID]
-        theta[0] = _GRID[int(np.argmin([np.sum(value**2) for value in values]))]
-        if len(values[0]) == 1:
-            return full(_crossing(gaps, np.concatenate(values), theta))
-    step, best = 0.1, loss(theta)
-    for _ in range(20):
-        here = gaps(full(theta))
-        slopes = np.empty((len(here), len(theta)))
-        for k in range(len(theta)):
-            shift = step * (np.arange(len(theta)) == k)
-            slopes[:, k] = (gaps(full(theta + shift)) - gaps(full(theta - shift))) / (2.0 * step)
-        move = -np.linalg.lstsq(slopes, here, rcond=1e-6)[0]
-        move = np.clip(move, -1.0, 1.0)
-        for share in (1.0, 0.5, 0.25, 0.1):
-            trial = loss(theta + share * move)
-            if trial < best:
-                theta, best = theta + share * move, trial
-                break
-        else:
-            if step < 0.02:
-                break
-            step /= 2.0
-    return full(theta)
-
-
-def _crossing(gaps: Callable[[Floats], Floats], values: Floats, theta: Floats) -> Floats:
-    """The offset, nearest to zero, at which the only gap changes its sign; else the best seen."""
-    change = np.flatnonzero(np.sign(values[:-1]) * np.sign(values[1:]) <= 0.0)
-    if len(change) == 0:
-        return theta
-    k = change[int(np.argmin(np.abs(_GRID[change] + _GRID[change + 1])))]
-    low, high, sign = _GRID[k], _GRID[k + 1], np.sign(values[k])
-    best, least = theta, abs(float(gaps(np.append(0.0, theta))[0]))
-    for _ in range(30):  # halvings of a step of 0.5, down to 5e-10
-        middle = (low + high) / 2.0
-        value = float(gaps(np.array([0.0, middle]))[0])
-        if abs(value) <= least:
-            best, least = np.array([middle]), abs(value)
-        if np.sign(value) == sign:
-            low = middle
-        else:
-            high = middle
-    return best

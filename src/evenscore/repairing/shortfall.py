@@ -1,8 +1,8 @@
 """What a repair could not do, in one sentence with the reason.
 
 A gap asked for counts as left where it exceeds its tolerance by more than chance explains, which is
-two standard errors, or by more than 0.05, whatever explains it. Gaps beyond their tolerance by less
-are in `Repair.gaps`, with intervals, and nothing is said of them.
+two standard errors, or by more than 0.05 and one standard error. Gaps beyond their tolerance by
+less are in `Repair.gaps`, with intervals, and nothing is said of them.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Bools
 
 _ERRORS = 2.0  # standard errors that chance explains
-_LARGE = 0.05  # beyond a tolerance by more, a gap is told of even if chance explains it
+_LARGE = 0.05  # beyond a tolerance by more, one standard error is enough to be told of
 _NAMED = 4  # cuts that are named; the others are counted
 
 
@@ -55,7 +55,7 @@ class GapLeft:
     @property
     def is_told(self) -> bool:
         """Whether the user is to be warned of it."""
-        return self.excess > _LARGE or not self.is_chance
+        return self.excess > max(_LARGE, self.error) or not self.is_chance
 
     @property
     def where(self) -> str:
@@ -143,14 +143,15 @@ def _why_cuts(
     scores: GroupedScores, goals: Sequence[Goal], solution: Solution, gap: GapLeft, soft: bool
 ) -> str:
     """Why aligning cuts leaves a gap."""
-    if solution.conflicts:
+    if len(solution.conflicts) > 1:
         names, n_more = solution.conflicts[:_NAMED], len(solution.conflicts) - _NAMED
         cuts = _listed([*names, f"{n_more} more"] if n_more > 0 else names)
         return f"the cuts of {cuts} come in another order in another group, and a map keeps orders"
+    if soft:
+        ties = " but for ties" if scores.has_ties else ""
+        return f"labels of small cells are softened (soften=0 closes it on the sample{ties})"
     if scores.has_ties:
         return "scores are tied, and ties are kept"
-    if soft:
-        return "labels of small cells are softened (soften=0 closes it on the sample)"
     distributions = [scores.cell_distributions[cell] for cell in np.flatnonzero(gap.cells)]
     heaviest = max(float(cell.weights.max()) / cell.total for cell in distributions)
     if heaviest >= abs(gap.after.value):
