@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from evenscore.gaps import ConstraintLike, GapFamily, as_constraints
 from evenscore.gaps.family import family_values
@@ -21,10 +21,12 @@ from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import (
     TrainingSet,
     cut_at_prevalence,
+    labels_of,
     require_cells,
     two_classes,
 )
 from evenscore.scores.arrays import Floats
+from evenscore.scores.aucs import auc_matrix
 
 
 @dataclass(eq=False, repr=False)
@@ -365,6 +367,34 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         above = self.decision_function(X) > 0.0
         return np.asarray(self.classes_[above.astype(np.intp)])
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """The AUC of `decision_function`, not the accuracy of `predict`: a score is for ranking.
+
+        It is the chance that a row of the second class scores above one of the first, a tie
+        counting half: what `cross_val_score` and `GridSearchCV` look at, unless told otherwise.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, n_features)
+            The features.
+        y : array of shape (n,)
+            Labels, of `classes_`; there must be some of both.
+        sample_weight : array of shape (n,), optional
+            A row with a weight of two counts as two rows.
+
+        Returns
+        -------
+        float
+        """
+        scores = self.decision_function(X)
+        check_consistent_length(scores, y)
+        positive = labels_of(y, self.classes_) == 1
+        rows = TrainingSet.read(scores, positive, None, sample_weight, ())
+        auc = float(auc_matrix(rows.grouped(scores)).overall)
+        if np.isnan(auc):
+            raise ValueError("An AUC needs rows of both classes, and y holds one only.")
+        return auc
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
