@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from evenscore.gaps import ConstraintLike, GapFamily, as_constraints
 from evenscore.gaps.family import family_values
+from evenscore.learning.calibrating import Calibration, has_probabilities
 from evenscore.learning.cross_fitting import CrossFitted, cross_fit
 from evenscore.learning.diagnosis import diagnose
+from evenscore.learning.objective import standardise
 from evenscore.learning.parameters import check_count, check_number, described, seed_of
 from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import (
@@ -57,8 +60,8 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         If at least 2, the number of folds in which gaps are measured on rows not trained on:
         `gaps_["cross_fit"]`. Where such a gap is certain to exceed the tolerance, training aims
         lower to compensate, and gaps are measured again: the same people have then been looked at
-        twice, for which intervals do not account. Costs `cross_fit` more fits, or twice that if a
-        correction is made.
+        twice, for which intervals do not account. `predict_proba` is calibrated on the same rows.
+        Costs `cross_fit` more fits, or twice that if a correction is made.
     random_state : int, optional
         Which rows are kept aside, and whatever a subclass draws.
     verbose : bool, default False
@@ -72,6 +75,8 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The groups, in the order in which they are compared.
     intercept_ : float
         Added to the raw score, so that 0 is where as many training rows are above as are positive.
+    calibration_ : Calibration or None
+        With `cross_fit`, the increasing map from the score to the probability of the second class.
     gap_names_ : list of str
         What each gap is called, in the order of `gaps_`, `verdicts_` and `history_`.
     gaps_ : dict
@@ -245,7 +250,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data = self._read(X, y, sensitive_features, sample_weight, task.constraints, cluster)
         train, held_out = self.hold_out(data)
         crossed = None
-        if self.cross_fit and task.constraints:
+        if self.cross_fit:
             rng = np.random.default_rng(seed_of(self.random_state))
             crossed, task = cross_fit(self, data, task, int(self.cross_fit), rng)
         history = self.learn(train, held_out, task)
@@ -318,6 +323,11 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Set the attributes that all scorers have; warn, at the caller of `fit`, if need be."""
         raw = self.raw_score(data.X)
         self.intercept_ = -cut_at_prevalence(raw, data)
+        self.calibration_ = None
+        if crossed is not None:
+            training = standardise(raw, data.share)
+            centre = training.mean + self.intercept_
+            self.calibration_ = Calibration.fit(crossed.scores, centre, training.scale)
         scores = raw if train is data else self.raw_score(train.X)
         self.history_ = history
         new = None
@@ -367,6 +377,36 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         above = self.decision_function(X) > 0.0
         return np.asarray(self.classes_[above.astype(np.intp)])
+
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities of the two classes; fit with `cross_fit=4`, say, to have them.
+
+        They are an increasing function of the score, the same for everybody, calibrated on rows
+        that the score had not been trained on (the folds of `cross_fit`): among all people with a
+        probability of 0.3, about 30 % are of the second class. They rank as the score does, and
+        their AUC and gaps are the same.
+
+        They are calibrated for everybody together, not within each group. Under a fairness
+        constraint they need not be calibrated in any group, and often cannot be: groups of
+        different prevalence that have equal error rates are not both calibrated. Audit calibration
+        by group before a probability is used as one.
+
+        `predict` does not cut at ½, but where as many rows are above as are of the second class.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, n_features)
+            The features.
+
+        Returns
+        -------
+        array of shape (n, 2)
+            In the order of `classes_`.
+        """
+        scores = self.decision_function(X)
+        assert self.calibration_ is not None
+        return self.calibration_.of_both_classes(scores)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """The AUC of `decision_function`, not the accuracy of `predict`: a score is for ranking.
