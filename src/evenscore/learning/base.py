@@ -25,6 +25,7 @@ from evenscore.learning.training_set import (
     TrainingSet,
     cut_at_prevalence,
     labels_of,
+    refuse_idle_groups,
     require_cells,
     two_classes,
 )
@@ -231,7 +232,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Labels of two classes.
         sensitive_features : vector or several columns, optional
             The groups; of several columns their intersections. Needed to fit with constraints,
-            never to score.
+            never to score; refused without constraints, which say what to do about them.
         sample_weight : array of shape (n,), optional
             A row with a weight of two counts as two rows.
         cluster : column, or several, optional
@@ -288,6 +289,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         cluster: Any = None,
     ) -> TrainingSet:
         """The rows of positive weight; sets `classes_`, `groups_` and what scikit-learn sets."""
+        refuse_idle_groups(sensitive_features, constraints)
         X, y = validate_data(self, X, y, **self._accepted())
         self.classes_ = two_classes(y)
         positive = y == self.classes_[1]

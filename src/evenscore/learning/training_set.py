@@ -212,6 +212,16 @@ class TrainingSet:
         )
 
 
+def refuse_idle_groups(sensitive_features: Any, constraints: Sequence[GapFamily]) -> None:
+    """Refuse groups about which nothing is asked: whoever passes them expects a fair score."""
+    if sensitive_features is not None and not constraints:
+        raise ValueError(
+            "sensitive_features are given, but nothing is to be equal between groups: pass "
+            "constraints, such as RateConstraint('fnr', cuts=Cuts(between=(0.1, 0.4))), or leave "
+            "sensitive_features out."
+        )
+
+
 def two_classes(y: NDArray[Any]) -> NDArray[Any]:
     """The two classes among labels; one class, or more than two, are refused."""
     check_classification_targets(y)

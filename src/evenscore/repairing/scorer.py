@@ -30,7 +30,12 @@ from evenscore.inference.estimate import Estimate
 from evenscore.learning.boosters import FEW, default_trees
 from evenscore.learning.cross_fitting import cross_fitting_folds
 from evenscore.learning.parameters import seed_of
-from evenscore.learning.training_set import TrainingSet, cut_at_prevalence, two_classes
+from evenscore.learning.training_set import (
+    TrainingSet,
+    cut_at_prevalence,
+    refuse_idle_groups,
+    two_classes,
+)
 from evenscore.repairing.fitting import RepairSettings, repair_rows
 from evenscore.repairing.maps import Unseen, apply_by_group
 from evenscore.scores.arrays import Floats, Ints
@@ -140,7 +145,7 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
         y : column
             Labels of two classes.
         sensitive_features : column, or several
-            The groups; needed with constraints.
+            The groups; needed with constraints, and refused without.
         sample_weight : column of numbers, optional
             For the classifier, if it takes any, and for the maps.
         cluster : column, or several, optional
@@ -154,6 +159,7 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
             Itself.
         """
         constraints = as_constraints(self.constraints)
+        refuse_idle_groups(sensitive_features, constraints)
         y = self._check(X, y)
         positive = y == self.classes_[1]
         data = TrainingSet.read(
