@@ -164,7 +164,7 @@ def tidied(columns: Sequence[Column]) -> list[Column]:
     tidy = {
         column.sql
         for column, present, finite in zip(numbers, counts, counts, strict=True)
-        if present == finite
+        if present == (finite or 0)  # of NULL alone, nothing
     }
     return [replace(column, tidy=column.sql in tidy) for column in columns]
 
