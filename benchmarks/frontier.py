@@ -122,10 +122,11 @@ def cells(scorers, splits: int) -> None:
                 found = []
                 for split, (train, test) in enumerate(folds.split(X, cell)):
                     scorer = SCORERS[label](asked, random_state=split)
+                    needed = {"sensitive_features": groups[train]} if asked else {}
                     start = time.perf_counter()
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore", ConvergenceWarning)
-                        scorer.fit(X[train], y[train], sensitive_features=groups[train])
+                        scorer.fit(X[train], y[train], **needed)
                     seconds = time.perf_counter() - start
                     stricts = [
                         Objective(y[rows] == 1, codes[rows], len(names), checked).strict(

@@ -61,10 +61,11 @@ def one_fit(make, data, split: int, constraint, checked=None):
     """AUC, sizes of the gaps (of the constraint or of `checked`), floors and seconds of a fit."""
     train, test = data.split(split)
     scorer = make(constraints=() if constraint is None else constraint, random_state=split)
+    groups = {} if constraint is None else {"sensitive_features": data.groups[train]}
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        scorer.fit(data.X[train], data.y[train], sensitive_features=data.groups[train])
+        scorer.fit(data.X[train], data.y[train], **groups)
     seconds = time.perf_counter() - start
     score = scorer.decision_function(data.X[test])
     codes = (data.groups[test] == data.group_order[1]).astype(int)

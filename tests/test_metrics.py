@@ -281,11 +281,129 @@ def test_the_fairness_scorer_is_the_papers_criterion(people):
         model = LogisticRegression().fit(X, labels)
         found = named(model, X, labels, sensitive_features=group)
         assert found == pytest.approx(roc_auc_score(y, score), abs=1e-9)
-        for bad in (-1.0, "x", np.inf):
-            with pytest.raises(ValueError, match="strength must be a number of at least 0"):
+        for bad in (-1.0, "x", np.inf, None, [], [1.0, 2.0], [-1.0], ["1"], "1"):
+            with pytest.raises(
+                ValueError,
+                match=r"^strength must be a number of at least 0, or a list of one for each of the "
+                r"constraints \(1 here\), not .*\.$",
+            ):
                 metrics.fairness_scorer(constraints="bnsp", strength=bad)
+        with pytest.raises(ValueError, match=r"^tolerance must be a number of at least 0, not -1"):
+            metrics.fairness_scorer(constraints="bnsp", tolerance=-1)
     with pytest.raises(RuntimeError, match="enable_metadata_routing=True"):
         metrics.fairness_scorer(constraints="bnsp")
+
+
+@pytest.mark.parametrize("make", [list, tuple, np.array])
+def test_a_strength_for_every_constraint(people, make):
+    X, y, group = people
+    model = LogisticRegression().fit(X, y)
+    with sklearn.config_context(enable_metadata_routing=True):
+
+        def value(constraints, strength):
+            scorer = metrics.fairness_scorer(constraints=constraints, strength=strength)
+            return scorer(model, X, y, sensitive_features=group)
+
+        fpr, asked = es.RateConstraint("fpr", cuts=es.Cuts(at=0.3)), ["bnsp", "intra_group"]
+        free = value("bnsp", 0.0)
+        alone = [free - value(one, 1.0) for one in (*asked, fpr)]
+        assert min(alone) > 0.0
+        found = value([*asked, fpr], make([2.0, 0.0, 0.5]))
+        assert found == pytest.approx(free - 2.0 * alone[0] - 0.5 * alone[2], abs=1e-12)
+        assert value("bnsp", make([3.0])) == value("bnsp", 3.0)
+        assert value([*asked, fpr], 2.0) == value([*asked, fpr], make([2.0, 2.0, 2.0]))
+
+
+SIZES = {
+    "auc_gap": (metrics.auc_gap, {}),
+    "auc_gap of bnsp": (metrics.auc_gap, {"constraint": "bnsp"}),
+    "roc_gap": (metrics.roc_gap, {"rate": 0.25}),
+    "roc_gap over an interval": (metrics.roc_gap, {"interval": (0.1, 0.5), "on": "both"}),
+    "roc_gap, mean": (metrics.roc_gap, {"interval": (0.1, 0.5), "summary": "mean_absolute"}),
+    "rate_gap": (metrics.rate_gap, {"rate": "fpr", "cuts": es.Cuts(between=(0.2, 0.5))}),
+    "abroca": (metrics.abroca, {}),
+    "area_between_curves": (metrics.area_between_curves, {"constraint": "inter_group"}),
+    "average_precision_gap": (metrics.average_precision_gap, {}),
+}
+"""Every metric that gives a number and may be a scorer."""
+
+
+def test_every_metric_that_may_be_a_scorer_is_looked_at():
+    # `auc` takes two samples, `fairness_scorer` makes scorers, and the others give no number.
+    results = ("auc", "roc_curve", "auc_matrix", "rates_at", "fair_thresholds", "gap_estimates",
+               "fairness_scorer", "paired_differences", "elementary_gaps", "average_precision",
+               "precision_recall_curve", "average_precision_estimates")  # fmt: skip
+    assert {metric.__name__ for metric, _ in SIZES.values()} == {*metrics.__all__} - {*results}
+
+
+NAMES = {
+    "letters": ("a", "b", "c"),
+    "the other way round": ("c", "b", "a"),
+    "numbers": (2, 1, 3),
+    "words": ("Überall", "30 to 39", "<30"),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes_do_not_depend_on_what_groups_are_called(name):
+    metric, options = SIZES[name]
+    y, score, code, weight = draw(7, n=600, n_groups=3, levels=40, weights="real")
+    found = set()
+    for names in NAMES.values():
+        groups = np.array(names, dtype=object)[code]
+        for order in (None, list(names), list(reversed(names))):
+            given = dict(sensitive_features=groups, sample_weight=weight, group_order=order)
+            found.add(round(metric(y, score, **given, **options), 12))
+    [size] = found
+    assert size > 0.0
+
+
+@pytest.fixture
+def unfair():
+    """A feature that is fair; another that tells more, but less and too much of one group."""
+    rng = np.random.default_rng(3)
+    code = rng.integers(0, 3, 1200)
+    y = (rng.random(1200) < 0.5).astype(int)
+    X = rng.normal(size=(1200, 2))
+    X[:, 0] += 0.8 * y
+    X[:, 1] += np.where(code == 1, 3.0 + 1.5 * y, 3.0 * y)
+    return X, y, code
+
+
+class OneFeature(LogisticRegression):
+    """The score is one of the features."""
+
+    def __init__(self, feature=0):
+        super().__init__()
+        self.feature = feature
+
+    def decision_function(self, X):
+        return X[:, self.feature]
+
+
+@pytest.mark.parametrize("name", [*SIZES, "fairness_scorer"])
+@pytest.mark.parametrize("names", NAMES)
+def test_grid_search_takes_the_fairest_whatever_groups_are_called(unfair, name, names):
+    X, y, code = unfair
+    groups = np.array(NAMES[names], dtype=object)[code]
+    with sklearn.config_context(enable_metadata_routing=True):
+        if name == "fairness_scorer":
+            scorer = metrics.fairness_scorer(
+                constraints=["inter_group", es.RateConstraint("fpr", cuts=es.Cuts(at=0.3))],
+                strength=[1.0, 0.5],
+                tolerance=0.02,
+            )
+        else:
+            metric, options = SIZES[name]
+            scorer = make_scorer(
+                metric, response_method="decision_function", greater_is_better=False, **options
+            ).set_score_request(sensitive_features=True)
+        search = GridSearchCV(
+            OneFeature(), {"feature": [1, 0]}, scoring=scorer, cv=3, error_score="raise"
+        )
+        search.fit(X, y, sensitive_features=groups)
+    assert search.best_params_ == {"feature": 0}
+    assert roc_auc_score(y, X[:, 1]) > roc_auc_score(y, X[:, 0])
 
 
 def test_inside_a_metric_frame(people):

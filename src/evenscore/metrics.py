@@ -306,20 +306,21 @@ def gap_estimates(
 def fairness_scorer(
     *,
     constraints: ConstraintLike,
-    strength: float = 1.0,
+    strength: float | Sequence[float] = 1.0,
     tolerance: float = 0.0,
     pos_label: Any = None,
 ) -> Any:
     """A scorer for `GridSearchCV`: AUC − strength · Σ max(|gap| − tolerance, 0), over all gaps.
 
-    The paper's criterion for choosing among scores. `tolerance` is that of constraints without one
-    of their own.
+    The paper's criterion for choosing among scores. Sizes of gaps count: what the groups are
+    called, and in which order they come, does not matter. `tolerance` is that of constraints
+    without one of their own.
 
     Parameters
     ----------
     constraints : name, constraint or list of them
         Whose gaps count.
-    strength : float
+    strength : float, or one per constraint
         How much AUC a unit of gap is worth.
     tolerance : float
         The gap that costs nothing.
@@ -345,9 +346,8 @@ def fairness_scorer(
     from sklearn.metrics import make_scorer
 
     families = as_constraints(constraints)
-    for name, number in (("strength", strength), ("tolerance", tolerance)):
-        if not isinstance(number, Real) or not 0.0 <= number < np.inf:
-            raise ValueError(f"{name} must be a number of at least 0, not {number!r}.")
+    if not _is_size(tolerance):
+        raise ValueError(f"tolerance must be a number of at least 0, not {tolerance!r}.")
     if not sklearn.get_config()["enable_metadata_routing"]:
         raise RuntimeError(
             "A fairness scorer is given the groups by metadata routing: call "
@@ -358,23 +358,45 @@ def fairness_scorer(
         _fair_auc,
         response_method=("decision_function", "predict_proba"),
         families=families,
-        strength=float(strength),
+        strengths=_strengths(strength, len(families)),
         tolerance=float(tolerance),
         **more,
     )
     return scorer.set_score_request(sensitive_features=True)
 
 
+def _is_size(number: Any) -> bool:
+    return isinstance(number, Real) and 0.0 <= float(number) < np.inf
+
+
+def _strengths(strength: Any, n: int) -> tuple[float, ...]:
+    """One strength for each of n constraints."""
+    if _is_size(strength):
+        return (float(strength),) * n
+    several = isinstance(strength, Sequence | np.ndarray) and not isinstance(strength, str)
+    if not several or len(strength) != n or not all(_is_size(one) for one in strength):
+        raise ValueError(
+            "strength must be a number of at least 0, or a list of one for each of the "
+            f"constraints ({n} here), not {strength!r}."
+        )
+    return tuple(float(one) for one in strength)
+
+
 @_of_columns
 def _fair_auc(
-    scores: GroupedScores, *, families: Sequence[GapFamily], strength: float, tolerance: float
+    scores: GroupedScores,
+    *,
+    families: Sequence[GapFamily],
+    strengths: Sequence[float],
+    tolerance: float,
 ) -> float:
     """AUC minus a price for gaps beyond the tolerance."""
-    excess = 0.0
-    for family in families:
+    price = 0.0
+    for family, strength in zip(families, strengths, strict=True):
         allowed = tolerance if family.tolerance is None else family.tolerance
-        excess += float(np.maximum(np.abs(_known(scores, family)) - allowed, 0.0).sum())
-    return aucs.auc_matrix(scores).overall - strength * excess
+        beyond = np.maximum(np.abs(_known(scores, family)) - allowed, 0.0)
+        price += strength * float(beyond.sum())
+    return aucs.auc_matrix(scores).overall - price
 
 
 def paired_differences(

@@ -195,7 +195,7 @@ def models():
     y, groups, X = rng.integers(0, 2, n), rng.integers(0, 2, n), rng.normal(size=(n, 2))
     X[:, 0] += y
 
-    def fitted(name):
+    def fitted(name, **options):
         if name == "neural":
             pytest.importorskip("jax")
         constraints = [
@@ -204,7 +204,7 @@ def models():
             es.RateConstraint("fnr", cuts=es.Cuts(at=0.3)),
             es.CurveConstraint(at=0.2),
         ]
-        scorer = getattr(es, SCORERS[name])(constraints, tolerance=0.2, random_state=0)
+        scorer = getattr(es, SCORERS[name])(constraints, tolerance=0.2, random_state=0, **options)
         scorer.fit(X, y, sensitive_features=groups)
         features = (Feature("a"), Feature("b"))
         return TableModel(scorer, features, "y", "1", ("g",), es.__version__), X
@@ -221,6 +221,18 @@ def test_every_model_is_read_again_and_is_made_of_trusted_types(models, name, tm
     loaded = load_model(path)
     np.testing.assert_array_equal(loaded.score(X), model.score(X))
     assert loaded.format_version == FORMAT_VERSION
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_probabilities_are_stored_too(models, tmp_path):
+    model, X = models("linear", cross_fit=2)
+    path = save_model(tmp_path / "m.skops", model)
+    assert set(skops.io.get_untrusted_types(data=path.read_bytes())) <= TRUSTED
+    loaded = load_model(path).scorer
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.scorer.predict_proba(X))
+    plain, _ = models("linear")
+    loaded = load_model(save_model(tmp_path / "plain.skops", plain)).scorer
+    assert not hasattr(loaded, "predict_proba")
 
 
 @pytest.mark.parametrize("name", sorted(TRUSTED))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.model_selection import cross_val_score
 
 from evenscore import RocConstraint
 from evenscore.learning import FairScorer, History, TrainingSet
@@ -55,7 +56,51 @@ def test_predict_is_the_sign_of_the_score_in_the_labels_given():
     assert scorer.classes_.tolist() == ["good", "poor"]
     expected = np.where(scorer.decision_function(X) > 0.0, "poor", "good")
     np.testing.assert_array_equal(scorer.predict(X), expected)
-    assert scorer.score(X, labels) > 0.6
+
+
+# ---------------------------------------------------------------------- score
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_score_is_the_auc_of_the_pairs(weighted):
+    X, y, _ = rows(150)
+    X = X.round(1)  # with ties
+    weight = np.random.default_rng(2).gamma(1.0, size=len(y)) if weighted else np.ones(len(y))
+    labels = np.array(["poor", "good"])[y]  # "poor" is the second class
+    scorer = Given().fit(-X, labels)
+    s = scorer.decision_function(-X)
+    low, high = np.flatnonzero(labels == "good"), np.flatnonzero(labels == "poor")
+    above = (s[high] > s[low][:, None]) + 0.5 * (s[high] == s[low][:, None])
+    pairs = np.outer(weight[low], weight[high])
+    expected = (above * pairs).sum() / pairs.sum()
+    given = weight if weighted else None
+    assert scorer.score(-X, labels, given) == pytest.approx(expected, abs=1e-12)
+    assert scorer.score(-X, labels.tolist(), sample_weight=given) == scorer.score(-X, labels, given)
+    assert scorer.score(-X, labels) != pytest.approx(np.mean(scorer.predict(-X) == labels))
+
+
+def test_score_depends_on_the_ranking_alone():
+    X, y, _ = rows()
+    one, two = Given().fit(X, y), Given().fit(np.exp(X), y)
+    assert one.score(X, y) == two.score(np.exp(X), y)
+    assert one.score(-X, y) == pytest.approx(1.0 - one.score(X, y))
+
+
+def test_score_refuses_what_has_no_auc():
+    X, y, _ = rows(50)
+    scorer = Given().fit(X, y)
+    with pytest.raises(ValueError, match=r"^An AUC needs rows of both classes, and y holds one"):
+        scorer.score(X, np.ones(50))
+    with pytest.raises(ValueError, match=r"^y is 2 at row 3, and the classes are 0 and 1\.$"):
+        scorer.score(X, np.where(np.arange(50) == 3, 2, y))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        scorer.score(X, y[:49])
+
+
+def test_cross_validation_looks_at_the_auc():
+    X, y, _ = rows(200)
+    found = cross_val_score(Given(), X, y, cv=3)
+    np.testing.assert_allclose(found, cross_val_score(Given(), X, y, cv=3, scoring="roc_auc"))
 
 
 def test_a_constant_score():

@@ -149,15 +149,15 @@ def test_history():
 
 
 def test_rows_held_out_choose_the_number_of_trees():
-    X, y, group = rows(600)
+    X, y, _ = rows(600)
     flip = np.random.default_rng(0).random(600) < 0.3
     noisy = np.where(flip, 1 - y, y)
     options = dict(n_estimators=300, reg_lambda=0.0, min_child_samples=5, num_leaves=31)
     plain, stopped = small(**options), small(validation_fraction=0.3, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        plain.fit(X, noisy, sensitive_features=group)
-        stopped.fit(X, noisy, sensitive_features=group)
+        plain.fit(X, noisy)
+        stopped.fit(X, noisy)
     assert list(stopped.gaps_) == ["train", "validation"]
     assert stopped.n_iter_ < plain.n_iter_
     fresh, labels, _ = rows(4000, seed=1)

@@ -225,9 +225,9 @@ def test_a_penalty_promises_nothing():
     assert len(scorer.gaps_["cross_fit"]) == 1
 
 
-def test_no_constraint_no_folds():
+def test_no_constraint_no_gaps():
     X, y, _ = rows(200)
-    assert LinearScorer(cross_fit=3).fit(X, y).gaps_ == {"train": []}
+    assert LinearScorer(cross_fit=3).fit(X, y).gaps_ == {"train": [], "cross_fit": []}
 
 
 def test_the_looser_the_tolerance_the_better_the_ranking():

@@ -284,10 +284,11 @@ def test_a_score_worse_than_chance_is_not_kept():
 def test_weights_are_repetitions(options):
     X, y, group = rows(150)
     times = np.random.default_rng(0).integers(0, 4, 150)
-    one = LinearScorer(**options).fit(X, y, sensitive_features=group, sample_weight=times)
+    groups = {"sensitive_features": group} if options else {}
+    repeated = {name: np.repeat(column, times) for name, column in groups.items()}
+    one = LinearScorer(**options).fit(X, y, sample_weight=times, **groups)
     two = LinearScorer(**options).fit(
-        *(np.repeat(column, times, axis=0) for column in (X, y)),
-        sensitive_features=np.repeat(group, times),
+        *(np.repeat(column, times, axis=0) for column in (X, y)), **repeated
     )
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-4, atol=1e-5)
     # A cut between the same two scores:
@@ -483,13 +484,18 @@ def test_rows_held_out_are_measured_with_intervals():
     assert list(LinearScorer().fit(X, y).gaps_) == ["train"]
 
 
-def test_groups_without_constraints_change_nothing():
+@pytest.mark.parametrize("more", [{}, {"tolerance": 0.1}, {"strength": 1.0}, {"cross_fit": 2}])
+def test_groups_without_constraints_are_refused(more):
     X, y, group = rows()
-    one = LinearScorer().fit(X, y)
-    two = LinearScorer().fit(X, y, sensitive_features=np.where(y == 1, 0, group))  # cells empty
-    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-4, atol=1e-6)
-    assert two.gaps_ == {"train": []}
-    assert two.converged_
+    for constraints in ((), []):
+        with pytest.raises(ValueError, match=r"^sensitive_features are given, but nothing is to be "
+                                             r"equal between groups: pass constraints, such as .*, "
+                                             r"or leave sensitive_features out\.$"):  # fmt: skip
+            LinearScorer(constraints, **more).fit(X, y, sensitive_features=group)
+    free = LinearScorer().fit(X, y)
+    assert free.gaps_ == {"train": []}
+    assert free.groups_ == ("all",)
+    assert free.converged_
 
 
 def test_useless_features():

@@ -396,6 +396,8 @@ def test_bad_parameters(options, told):
 def test_bad_data():
     X, y, group = rows(1000)
     scorer = RepairedScorer(GaussianNB(), ROC)
+    with pytest.raises(ValueError, match=r"^sensitive_features are given, but nothing is to be "):
+        RepairedScorer(LogisticRegression()).fit(X, y, sensitive_features=group)
     with pytest.raises(ValueError, match="compares groups: pass sensitive_features to fit"):
         scorer.fit(X, y)
     with pytest.raises(ValueError, match="sensitive_features has 10 rows but X has 1000"):

@@ -228,8 +228,8 @@ def _fit_and_score(
     scorer: Any, constraints: tuple[GapFamily, ...], data: TrainingSet, tested: Bools
 ) -> tuple[Floats, bool]:
     """Fit on the rows of the other folds; the scores of this one, and whether the fit converged."""
-    X, y, columns = training_rows(scorer, data, ~tested)
     scorer = silent(scorer).set_params(constraints=list(constraints))
+    X, y, columns = training_rows(scorer, data, ~tested)
     with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         scorer.fit(X, y, **columns)

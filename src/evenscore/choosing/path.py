@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from evenscore.auditing.frames import Backend, data_frame
 from evenscore.auditing.plain import to_plain
 from evenscore.auditing.showable import renderer
+from evenscore.gaps import as_constraints
 from evenscore.inference.estimate import Estimate, percent
 
 Parameter = Literal["tolerance", "strength"]
@@ -158,8 +159,8 @@ class TradeoffPath:
         return scorer.fit(
             self.X,
             self.y,
-            sensitive_features=self.sensitive_features,
             sample_weight=self.sample_weight,
+            **groups_for(scorer, self.sensitive_features),
             **cluster_for(scorer, self.cluster),
         )
 
@@ -276,6 +277,12 @@ def cluster_for(scorer: Any, cluster: Any) -> dict[str, Any]:
     """The clusters as a parameter of `fit`, if there are any and the scorer takes them."""
     taken = cluster is not None and has_fit_parameter(scorer, "cluster")
     return {"cluster": cluster} if taken else {}
+
+
+def groups_for(scorer: Any, sensitive_features: Any) -> dict[str, Any]:
+    """The groups as a parameter of `fit`, if the scorer has constraints: else it refuses them."""
+    constrained = bool(as_constraints(scorer.constraints))
+    return {"sensitive_features": sensitive_features} if constrained else {}
 
 
 def at_point(scorer: Any, parameter: Parameter, value: float) -> Any:

@@ -15,7 +15,14 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 from threadpoolctl import threadpool_limits
 
-from evenscore.choosing.path import Parameter, TradeoffPath, TradeoffPoint, at_point, cluster_for
+from evenscore.choosing.path import (
+    Parameter,
+    TradeoffPath,
+    TradeoffPoint,
+    at_point,
+    cluster_for,
+    groups_for,
+)
 from evenscore.gaps import EstimateSettings, GapFamily, as_constraints
 from evenscore.gaps.family import family_estimates
 from evenscore.inference.aucs import auc_estimates
@@ -273,23 +280,25 @@ def _fit_and_score(
     tested: Bools,
 ) -> list[tuple[Floats, bool]]:
     """Fit on the rows of the other folds; the scores of this fold, and whether fits converged."""
-    X, y, columns = training_rows(scorer, data, ~tested)
     held_out = _safe_indexing(data.X, np.flatnonzero(tested))
     scorer = silent(scorer)
+    if len(values) == 1:
+        scorer = at_point(scorer, parameter, values[0])
+    X, y, columns = training_rows(scorer, data, ~tested)
     # One thread of BLAS: sums are then made in the same order whatever n_jobs is.
     with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         if len(values) > 1:
             fitted = scorer.fit_many(X, y, [{parameter: value} for value in values], **columns)
         else:
-            fitted = [at_point(scorer, parameter, values[0]).fit(X, y, **columns)]
+            fitted = [scorer.fit(X, y, **columns)]
         return [(one.decision_function(held_out), bool(one.converged_)) for one in fitted]
 
 
 def training_rows(scorer: Any, data: TrainingSet, trained: Bools) -> tuple[Any, Ints, Any]:
     """Features, labels and the other columns that a scorer is fitted on."""
     train = np.flatnonzero(trained)
-    columns: dict[str, Any] = {"sensitive_features": data.codes[train]}
+    columns = groups_for(scorer, data.codes[train])
     if data.weight is not None:
         columns["sample_weight"] = data.weight[train]
     if data.cluster is not None:

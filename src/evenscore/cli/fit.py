@@ -85,14 +85,10 @@ def fit(
         held_out = None
         if test_fraction:
             train, held_out = train.hold_out(test_fraction, np.random.default_rng(learner.seed))
-        for one in (free, scorer):
-            one.fit(
-                train.X,
-                train.positive,
-                sensitive_features=people.columns(train.codes),
-                sample_weight=train.weight,
-                cluster=train.cluster,
-            )
+        columns = {"sample_weight": train.weight, "cluster": train.cluster}
+        free.fit(train.X, train.positive, **columns)
+        groups = people.columns(train.codes)
+        scorer.fit(train.X, train.positive, sensitive_features=groups, **columns)
     # A progress bar is of no use to whoever loads the model.
     scorer.set_params(verbose=False)
     model = TableModel(

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenscore.files.opening import TableFile, open_table
 from evenscore.files.people import DROP, People, PeopleColumns, check_roles
-from evenscore.files.values import Check, Column, refuse, selection
+from evenscore.files.values import Check, Column, refuse, selection, tidied
 from evenscore.learning.encoding import MAX_CATEGORIES
 from evenscore.scores.arrays import Floats
 
@@ -30,15 +30,14 @@ class Feature:
         return 1 if self.categories is None else len(self.categories)
 
 
-def find_features(table: TableFile, names: Sequence[str]) -> tuple[Feature, ...]:
+def find_features(columns: Sequence[Column]) -> tuple[Feature, ...]:
     """What the columns are: numbers, if every value that is not empty is one, or categories.
 
     Text in a Parquet file stays text.
     """
-    columns = [Column.named(table, name) for name in names]
     counts = [part for column in columns for part in _counts(column)]
-    numbers = table.one(f"SELECT {', '.join(counts)} FROM rows")
-    return tuple(_feature(column, *numbers[2 * k : 2 * k + 2]) for k, column in enumerate(columns))
+    numbers = iter(columns[0].table.aggregates(counts))
+    return tuple(_feature(*known) for known in zip(columns, numbers, numbers, strict=True))
 
 
 def _counts(column: Column) -> tuple[str, str]:
@@ -48,7 +47,7 @@ def _counts(column: Column) -> tuple[str, str]:
             f"{column} holds values of type {column.kind}: a feature is a number or a text, so "
             "leave it out with --exclude."
         )
-    odd = f"count_if({column.odd_text})" if column.is_text else "0"
+    odd = f"count_if({column.odd_text})" if column.is_text and not column.tidy else "0"
     return f"count_if(NOT ({column.lacking}))", odd
 
 
@@ -69,12 +68,11 @@ def _feature(column: Column, present: int, odd: int) -> Feature:
 
 
 def feature_checks(
-    table: TableFile, features: Sequence[Feature], *, allow_missing: bool
+    columns: Sequence[Column], features: Sequence[Feature], *, allow_missing: bool
 ) -> list[Check]:
     """What no value may be."""
     checks = []
-    for feature in features:
-        column = Column.named(table, feature.name)
+    for column, feature in zip(columns, features, strict=True):
         if feature.categories is None:
             checks += column.number_checks(optional=allow_missing)
         else:
@@ -82,11 +80,11 @@ def feature_checks(
     return checks
 
 
-def feature_select(table: TableFile, features: Sequence[Feature]) -> dict[str, str]:
+def feature_select(columns: Sequence[Column], features: Sequence[Feature]) -> dict[str, str]:
     """SQL by name: feature0, feature1, …"""
     selected = {}
-    for k, feature in enumerate(features):
-        column, texts = Column.named(table, feature.name), feature.categories
+    for k, (column, feature) in enumerate(zip(columns, features, strict=True)):
+        texts = feature.categories
         selected[f"feature{k}"] = column.number if texts is None else column.code_of(texts)
     return selected
 
@@ -111,18 +109,19 @@ def read_features(
     table: TableFile, features: Sequence[Feature], *, allow_missing: bool
 ) -> tuple[Floats, list[str]]:
     """The matrix of rows to score, and a sentence about every column with unknown categories."""
-    table.hold([table.column(feature.name) for feature in features])
-    refuse(table, feature_checks(table, features, allow_missing=allow_missing))
-    arrays = table.arrays(selection(feature_select(table, features)))
-    return feature_matrix(arrays, features), _unknown_categories(table, features)
+    columns = [Column.named(table, feature.name) for feature in features]
+    table.hold([column.sql for column in columns])
+    columns = tidied(columns)
+    refuse(table, feature_checks(columns, features, allow_missing=allow_missing))
+    arrays = table.arrays(selection(feature_select(columns, features)))
+    return feature_matrix(arrays, features), _unknown_categories(columns, features)
 
 
-def _unknown_categories(table: TableFile, features: Sequence[Feature]) -> list[str]:
+def _unknown_categories(columns: Sequence[Column], features: Sequence[Feature]) -> list[str]:
     sentences = []
-    for feature in features:
+    for column, feature in zip(columns, features, strict=True):
         if feature.categories is None:
             continue
-        column = Column.named(table, feature.name)
         unknown = sorted({*column.distinct_texts("true", 10_000)} - {*feature.categories})
         if unknown:
             shown = ", ".join(repr(text) for text in unknown[:3])
@@ -179,11 +178,12 @@ def read_training(
             raise ValueError(f"{table.name} has no column left to be a feature.")
         table.hold([*columns.sql_names, *(table.column(name) for name in features)])
         refuse(table, [])  # no rows at all is the first thing to say
-        known = find_features(table, features)
-        checks = columns.checks() + feature_checks(table, known, allow_missing=allow_missing)
+        found = tidied([Column.named(table, name) for name in features])
+        known = find_features(found)
+        checks = columns.checks() + feature_checks(found, known, allow_missing=allow_missing)
         advice = DROP if allow_missing else f"{DROP}, or fit --model boosted, which takes them"
         total, kept = refuse(table, checks, drop_missing=drop_missing, option=advice)
         people, arrays = columns.read(
-            kept, total, feature_select(table, known), pos_label=pos_label
+            kept, total, feature_select(found, known), pos_label=pos_label
         )
         return TrainingRows(people, known, feature_matrix(arrays, known))

@@ -6,7 +6,7 @@ values, and `open_table` turns that use of statistics off as well.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from evenscore.files.opening import TableFile
@@ -23,12 +23,16 @@ _MISSING = "{column} is missing at {row}{more}; fill or drop such rows first{opt
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table, and SQL for its values."""
+    """A column of a table, and SQL for its values.
+
+    One that is `tidy` is known to hold finite numbers, or texts that are, and NULL (see `tidied`).
+    """
 
     table: TableFile
     sql: str
     name: str
     kind: str
+    tidy: bool = False
 
     @classmethod
     def named(cls, table: TableFile, name: str) -> Self:
@@ -68,6 +72,8 @@ class Column:
     def lacking(self) -> str:
         """Whether there is no number: nothing at all, NaN, or a text that says so."""
         missing = f"{self.sql} IS NULL"
+        if self.tidy:
+            return missing
         if self.is_text:
             nothing = f"lower(trim({self.sql}, {_BLANK})) IN {_NOTHING}"
             # Trimming is slow: only where there is no number to be seen.
@@ -80,6 +86,8 @@ class Column:
     @property
     def odd_text(self) -> str:
         """Whether a text is neither a number nor nothing."""
+        if self.tidy:
+            return "false"
         return f"NOT ({self.lacking}) AND {self.number} IS NULL"
 
     def distinct_texts(self, kept: str, most: int) -> list[str]:
@@ -119,11 +127,12 @@ class Column:
         if not self.is_text and not self.is_number:
             raise ValueError(f"{self} holds values of type {self.kind}, not numbers.")
         checks = []
-        if self.is_text:
+        if self.is_text and not self.tidy:
             sentence = "{column} must hold numbers, but it is {value} at {row}{more}{hint}."
             checks.append(Check(self, self.odd_text, sentence))
-        sentence = "{column} is infinite at {row}{more}; every value must be finite."
-        checks.append(Check(self, f"isinf({self.number})", sentence))
+        if not self.tidy:
+            sentence = "{column} is infinite at {row}{more}; every value must be finite."
+            checks.append(Check(self, f"isinf({self.number})", sentence))
         if self.kind in _LARGE:
             sentence = (
                 "{column} is {value} at {row}{more}: integers beyond 2^53 would be confused in "
@@ -141,6 +150,23 @@ class Column:
                 f"{self} holds nested values of type {self.kind}, which are no labels."
             )
         return [Check(self, f"({self.text}) IS NULL", _MISSING, missing=True)]
+
+
+def tidied(columns: Sequence[Column]) -> list[Column]:
+    """The columns, those marked that hold finite numbers and NULL alone.
+
+    That is quickly seen, and there is little more to ask of such a column: a wide file is read much
+    faster.
+    """
+    numbers = [column for column in columns if column.is_text or column.is_number]
+    asked = ((f"count({column.sql})", f"count_if(isfinite({column.number}))") for column in numbers)
+    counts = iter(numbers[0].table.aggregates([part for pair in asked for part in pair]))
+    tidy = {
+        column.sql
+        for column, present, finite in zip(numbers, counts, counts, strict=True)
+        if present == (finite or 0)  # of NULL alone, nothing
+    }
+    return [replace(column, tidy=column.sql in tidy) for column in columns]
 
 
 def _is_nan(value: str) -> str:
@@ -174,8 +200,8 @@ def refuse(
     With `drop_missing` the clause leaves out rows that lack a value; otherwise they are refused,
     and `option` is what the sentence advises.
     """
-    counts = "".join(f", count_if({check.condition})" for check in checks)
-    total, *failures = table.one(f"SELECT count(*){counts} FROM rows")
+    counts = (f"count_if({check.condition})" for check in checks)
+    total, *failures = table.aggregates(["count(*)", *counts])
     if total == 0:
         raise ValueError(f"{table.name} has a header but no rows.")
     failed = [(check, n) for check, n in zip(checks, failures, strict=True) if n]

@@ -31,6 +31,7 @@ def write_beside(table: TableFile, values: Floats, target: Path, *, column: str)
     if suffix in _PARQUET:
         form = "FORMAT parquet"
         if table.kind == "csv":
+            table.hold([f"c{k}" for k in range(len(table.names))])  # looked at several times
             kinds = _kinds(table)
     else:
         delimiter = "\t" if suffix == ".tsv" else table.delimiter
@@ -51,25 +52,28 @@ def _literal(text: str) -> str:
 
 def _unique(names: tuple[str, ...]) -> list[str]:
     """Names that differ: SQL cannot give two columns one name, nor none."""
-    unique: list[str] = []
+    unique: dict[str, str] = {}  # by what SQL compares
     for name in names:
         candidate, k = name or "unnamed", 2
-        while candidate.casefold() in {other.casefold() for other in unique}:
+        while candidate.casefold() in unique:
             candidate, k = f"{name or 'unnamed'}_{k}", k + 1
-        unique.append(candidate)
-    return unique
+        unique[candidate.casefold()] = candidate
+    return list(unique.values())
 
 
 def _kinds(table: TableFile) -> list[str]:
     """Casts of CSV columns to numbers where every cell is one and would be written alike."""
     whole, real = "'-?(0|[1-9][0-9]{0,17})'", "'-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?'"
     kinds = []
-    counts = ", ".join(
-        f"count(c{k}), count_if(regexp_full_match(c{k}, {whole})), "
-        f"count_if(regexp_full_match(c{k}, {real}))"
+    counts = (
+        (
+            f"count(c{k})",
+            f"count_if(regexp_full_match(c{k}, {whole}))",
+            f"count_if(regexp_full_match(c{k}, {real}))",
+        )
         for k in range(len(table.names))
     )
-    totals = iter(table.one(f"SELECT {counts} FROM rows"))
+    totals = iter(table.aggregates([part for column in counts for part in column]))
     for present, integers, numbers in zip(totals, totals, totals, strict=True):
         number = "::DOUBLE" if present and numbers == present else ""
         kinds.append("::BIGINT" if present and integers == present else number)

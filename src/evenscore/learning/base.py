@@ -11,17 +11,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    check_X_y,
+    validate_data,
+)
 from threadpoolctl import threadpool_limits
 
 from evenscore.gaps import ConstraintLike, GapFamily, as_constraints
 from evenscore.gaps.family import family_values
+from evenscore.learning.calibrating import Calibration, has_probabilities
 from evenscore.learning.cross_fitting import CrossFitted, cross_fit
 from evenscore.learning.diagnosis import diagnose
 from evenscore.learning.encoding import FeatureEncoding, missing_values
 from evenscore.learning.group_feature import GroupFeature
 from evenscore.learning.guarding import compared, price_of
+from evenscore.learning.objective import standardise
 from evenscore.learning.parameters import (
     check_count,
     check_number,
@@ -34,10 +42,13 @@ from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import (
     TrainingSet,
     cut_at_prevalence,
+    labels_of,
+    refuse_idle_groups,
     require_cells,
     two_classes,
 )
 from evenscore.scores.arrays import Floats
+from evenscore.scores.aucs import overall_auc
 
 _MANY = 100_000  # rows, from which on threads of the algebra pay
 
@@ -75,8 +86,8 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         If at least 2, the number of folds in which gaps are measured on rows not trained on:
         `gaps_["cross_fit"]`. Where such a gap is certain to exceed the tolerance, training aims
         lower to compensate, and gaps are measured again: the same people have then been looked at
-        twice, for which intervals do not account. Costs `cross_fit` more fits, or twice that if a
-        correction is made.
+        twice, for which intervals do not account. `predict_proba` is calibrated on the same rows.
+        Costs `cross_fit` more fits, or twice that if a correction is made.
     random_state : int, optional
         Which rows are kept aside, and whatever a subclass draws.
     verbose : bool, default False
@@ -94,6 +105,8 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         How the group stands beside the features, with `use_groups`.
     intercept_ : float
         Added to the raw score, so that 0 is where as many training rows are above as are positive.
+    calibration_ : Calibration or None
+        With `cross_fit`, the increasing map from the score to the probability of the second class.
     gap_names_ : list of str
         What each gap is called, in the order of `gaps_`, `verdicts_` and `history_`.
     gaps_ : dict
@@ -275,8 +288,9 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array of shape (n,)
             Labels of two classes.
         sensitive_features : vector or several columns, optional
-            The groups; of several columns their intersections. Needed to fit with constraints;
-            to score only with `use_groups`.
+            The groups; of several columns their intersections. Needed to fit with constraints, and
+            refused without them, which say what to do about groups; to score they are needed with
+            `use_groups` only.
         sample_weight : array of shape (n,), optional
             A row with a weight of two counts as two rows.
         cluster : column, or several, optional
@@ -297,7 +311,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         crossed = None
         # Products of some thousand rows are too small to share out among threads.
         with threadpool_limits(1 if len(data) < _MANY else None, user_api="blas"):
-            if self.cross_fit and task.constraints:
+            if self.cross_fit:
                 rng = np.random.default_rng(seed_of(self.random_state))
                 crossed, task = cross_fit(self, data, task, int(self.cross_fit), rng)
             history = self.learn(train, held_out, task)
@@ -350,6 +364,8 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         cluster: Any = None,
     ) -> TrainingSet:
         """The rows of positive weight; sets `classes_`, `groups_` and what scikit-learn sets."""
+        if not self.use_groups:
+            refuse_idle_groups(sensitive_features, constraints)
         X, y = self._matrix(X, y)
         self.classes_ = two_classes(y)
         positive = y == self.classes_[1]
@@ -419,6 +435,11 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self.raw_score(train.X) if final is None else final
         raw = scores if train is data else self.raw_score(data.X)
         self.intercept_ = -cut_at_prevalence(raw, data)
+        self.calibration_ = None
+        if crossed is not None:
+            training = standardise(raw, data.share)
+            centre = training.mean + self.intercept_
+            self.calibration_ = Calibration.fit(crossed.scores, centre, training.scale)
         self.history_ = history
         new = None
         if crossed is not None:
@@ -495,6 +516,38 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         above = self.decision_function(X, sensitive_features=sensitive_features) > 0.0
         return np.asarray(self.classes_[above.astype(np.intp)])
 
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+        """Probabilities of the two classes; fit with `cross_fit=4`, say, to have them.
+
+        They are an increasing function of the score, the same for everybody, calibrated on rows
+        that the score had not been trained on (the folds of `cross_fit`): among all people with a
+        probability of 0.3, about 30 % are of the second class. They rank as the score does, and
+        their AUC and gaps are the same.
+
+        They are calibrated for everybody together, not within each group. Under a fairness
+        constraint they need not be calibrated in any group, and often cannot be: groups of
+        different prevalence that have equal error rates are not both calibrated. Audit calibration
+        by group before a probability is used as one.
+
+        `predict` does not cut at ½, but where as many rows are above as are of the second class.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, n_features)
+            The features.
+        sensitive_features : vector or several columns, optional
+            The groups, of a scorer fitted with `use_groups`.
+
+        Returns
+        -------
+        array of shape (n, 2)
+            In the order of `classes_`.
+        """
+        scores = self.decision_function(X, sensitive_features=sensitive_features)
+        assert self.calibration_ is not None
+        return self.calibration_.of_both_classes(scores)
+
     def score(
         self,
         X: Any,
@@ -503,9 +556,34 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         sensitive_features: Any = None,
     ) -> float:
-        """Accuracy of `predict`."""
-        predicted = self.predict(X, sensitive_features=sensitive_features)
-        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        """The AUC of `decision_function`, not the accuracy of `predict`: a score is for ranking.
+
+        It is the chance that a row of the second class scores above one of the first, a tie
+        counting half: what `cross_val_score` and `GridSearchCV` look at, unless told otherwise.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, n_features)
+            The features.
+        y : array of shape (n,)
+            Labels, of `classes_`; there must be some of both.
+        sample_weight : array of shape (n,), optional
+            A row with a weight of two counts as two rows.
+        sensitive_features : vector or several columns, optional
+            The groups, of a scorer fitted with `use_groups`.
+
+        Returns
+        -------
+        float
+        """
+        scores = self.decision_function(X, sensitive_features=sensitive_features)
+        check_consistent_length(scores, y)
+        positive = labels_of(y, self.classes_) == 1
+        rows = TrainingSet.read(scores, positive, None, sample_weight, ())
+        auc = overall_auc(rows.grouped(scores))
+        if np.isnan(auc):
+            raise ValueError("An AUC needs rows of both classes, and y holds one only.")
+        return auc
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

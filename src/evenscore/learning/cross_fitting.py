@@ -105,7 +105,7 @@ def cross_fit(
     objective = task.objective(data)
     _require_rows(data, folds, objective.terms.cells)
     first = _cross_fitted(scorer, data, task, data.folds(folds, rng))
-    if task.strength is not None:
+    if task.strength is not None or not task.constraints:
         return first, task
     tolerance = task.tolerances(objective)
     level = 1.0 - _ALARM / max(1, len(tolerance))
@@ -125,14 +125,21 @@ def cross_fit(
 
 
 def _require_rows(data: TrainingSet, folds: int, cells: Bools) -> None:
-    """Refuse folds in which a cell that some gap looks at would be empty."""
-    compared = np.flatnonzero(cells.any(axis=0))
-    counts, unit, having = data.separable(data.cell, 2 * len(data.groups))
-    smallest = int(compared[np.argmin(counts[compared])])
+    """Refuse folds in which a cell that some gap looks at would be empty, or a whole class."""
+    if len(cells):
+        kind, compared = "every class and group compared", np.flatnonzero(cells.any(axis=0))
+        counts, unit, having = data.separable(data.cell, 2 * len(data.groups))
+        smallest = int(compared[np.argmin(counts[compared])])
+        name = data.cell_name(smallest)
+    else:
+        kind = "each class"
+        counts, unit, having = data.separable(data.positive.astype(np.intp), 2)
+        smallest = int(np.argmin(counts))
+        name = CLASSES[smallest]
     if counts[smallest] < folds:
         raise ValueError(
-            f"cross_fit={folds} needs {folds} {unit} of every class and group compared, but "
-            f"there are {counts[smallest]} {having}{data.cell_name(smallest)}."
+            f"cross_fit={folds} needs {folds} {unit} of {kind}, but there are {counts[smallest]} "
+            f"{having}{name}."
         )
 
 

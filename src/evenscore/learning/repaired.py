@@ -30,7 +30,12 @@ from evenscore.inference.estimate import Estimate
 from evenscore.learning.boosters import FEW, default_trees
 from evenscore.learning.cross_fitting import cross_fitting_folds
 from evenscore.learning.parameters import seed_of
-from evenscore.learning.training_set import TrainingSet, cut_at_prevalence, two_classes
+from evenscore.learning.training_set import (
+    TrainingSet,
+    cut_at_prevalence,
+    refuse_idle_groups,
+    two_classes,
+)
 from evenscore.repairing.fitting import RepairSettings, repair_rows
 from evenscore.repairing.maps import Unseen, apply_by_group
 from evenscore.scores.arrays import Floats, Ints
@@ -155,12 +160,7 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
             Itself.
         """
         constraints = as_constraints(self.constraints)
-        if sensitive_features is not None and not constraints:
-            raise ValueError(
-                "Say what should be equal between the groups: constraints, such as "
-                "RateConstraint('fnr', cuts=Cuts(between=(0.1, 0.4))) or 'bnsp'; without "
-                "sensitive_features the classifier is fitted as it is."
-            )
+        refuse_idle_groups(sensitive_features, constraints)
         y = self._check(X, y)
         positive = y == self.classes_[1]
         data = TrainingSet.read(

@@ -7,7 +7,7 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from evenscore.gaps import GapFamily
 from evenscore.learning.objective import Objective
@@ -223,6 +223,16 @@ class TrainingSet:
         )
 
 
+def refuse_idle_groups(sensitive_features: Any, constraints: Sequence[GapFamily]) -> None:
+    """Refuse groups about which nothing is asked: whoever passes them expects a fair score."""
+    if sensitive_features is not None and not constraints:
+        raise ValueError(
+            "sensitive_features are given, but nothing is to be equal between groups: pass "
+            "constraints, such as RateConstraint('fnr', cuts=Cuts(between=(0.1, 0.4))), or leave "
+            "sensitive_features out."
+        )
+
+
 def two_classes(y: NDArray[Any]) -> NDArray[Any]:
     """The two classes among labels; one class, or more than two, are refused."""
     check_classification_targets(y)
@@ -237,6 +247,22 @@ def two_classes(y: NDArray[Any]) -> NDArray[Any]:
             f"y holds one class only, {label_text(classes[0])}: a score needs two to tell apart."
         )
     return np.asarray(classes)
+
+
+def labels_of(y: Any, classes: NDArray[Any]) -> Ints:
+    """The positions of labels among two classes; a label that is neither is refused.
+
+    >>> labels_of(["no", "yes", "no"], np.array(["no", "yes"])).tolist()
+    [0, 1, 0]
+    """
+    labels = column_or_1d(y)
+    first, second = (np.asarray(labels == label) for label in classes)
+    unknown = np.flatnonzero(~(first | second))
+    if len(unknown):
+        known = " and ".join(label_text(label) for label in classes)
+        odd = label_text(labels[unknown[0]])
+        raise ValueError(f"y is {odd} at row {unknown[0]}, and the classes are {known}.")
+    return second.astype(np.intp)
 
 
 def require_cells(data: TrainingSet, constraints: Sequence[GapFamily]) -> None:

@@ -50,7 +50,7 @@ def fit_published(
     measures, first = [], None
     for seed in seeds:
         scorer = paper_scorer(name, kind, random_state=seed, **parameters)
-        scorer.fit(**columns(rows, train))
+        scorer.fit(**columns(rows, train, kind))
         measures.append(judge(name, scorer.decision_function(rows.X[test]), test))
         if first is None:
             first = scorer.decision_function(rows.X)
@@ -64,7 +64,7 @@ def fit_grid(
     rows = load(name)
     train, test = published_split(rows)
     scorer = paper_scorer(name, kind, strength=strength, n_iter=n_iter, random_state=0)
-    fits = scorer.fit_many(grid=[{"l2": l2} for l2 in l2s], **columns(rows, train))
+    fits = scorer.fit_many(grid=[{"l2": l2} for l2 in l2s], **columns(rows, train, kind))
     # The last update looks at the final network.
     auc = np.array([fit.history_.auc[-1] for fit in fits])
     gaps = np.array([fit.history_.gaps[-1] for fit in fits])
@@ -92,7 +92,7 @@ def fit_split(name: DataName, scorer: str, data: str, split: int, n_iter: int | 
     train, test = rows.split(split)
     measures = []
     for kind in KINDS:
-        model = _scorer(scorer, name, kind, split, n_iter).fit(**columns(rows, train))
+        model = _scorer(scorer, name, kind, split, n_iter).fit(**columns(rows, train, kind))
         needed = {"sensitive_features": codes(rows, test)} if scorer == "repaired" else {}
         score = model.decision_function(rows.X[test], **needed)
         measures.append(judge(name, score, test))

@@ -123,9 +123,10 @@ def codes(data: Dataset, rows: Rows) -> NDArray[np.int64]:
     return np.asarray(data.groups[rows] == data.group_order[1], dtype=np.int64)
 
 
-def columns(data: Dataset, rows: Rows) -> dict[str, Any]:
-    """What a scorer is fitted on."""
-    return {"X": data.X[rows], "y": data.y[rows], "sensitive_features": codes(data, rows)}
+def columns(data: Dataset, rows: Rows, kind: Kind) -> dict[str, Any]:
+    """What a scorer is fitted on: with groups, if something is to be equal between them."""
+    groups = {} if kind == "none" else {"sensitive_features": codes(data, rows)}
+    return {"X": data.X[rows], "y": data.y[rows], **groups}
 
 
 def grouped(name: DataName, score: Floats, rows: Rows) -> GroupedScores:
