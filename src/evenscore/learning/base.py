@@ -110,8 +110,9 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     gap_names_ : list of str
         What each gap is called, in the order of `gaps_`, `verdicts_` and `history_`.
     gaps_ : dict
-        Gaps with intervals, as lists of `Estimate`: on the training rows ("train") and, if there
-        are any, on rows held out ("validation") and by cross-fitting ("cross_fit"). The intervals
+        Gaps with intervals, as lists of `Estimate`: on the training rows ("train"), if the learner
+        knows, as they are expected on new rows like these ("expected") and, if there are any, on
+        rows held out ("validation") and by cross-fitting ("cross_fit"). The intervals
         are about the gap of this scorer in the population and account for who was in the sample
         (with `cluster` for which clusters were, whose rows are not taken to be independent);
         those by cross-fitting also for the folds' scorers not being this one (how far they are off
@@ -128,8 +129,8 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         warns (`PriceWarning`) of a price above 0.02 and of a score that ranks below chance. None
         without constraints.
     converged_ : bool
-        Whether training reached every tolerance, or as much of it as chance lets it (between more
-        than two groups, a standard error of the gap), what is known to return on new rows included;
+        Whether training reached every tolerance, or left no more than chance explains (a standard
+        error of the gap), what is known to return on new rows included;
         with a strength, whether the objective had stopped rising.
     history_ : History
         Objective, AUC, gaps and multipliers at every update of the multipliers; also those of the

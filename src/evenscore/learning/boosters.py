@@ -227,10 +227,11 @@ class LightGBMBooster(Booster):
         return type(self)(model, self.rows, self.settings, before)
 
     def last_leaves(self) -> Floats:
-        """Asked of the library one by one; what a tree of fewer leaves does not have is zero."""
-        assert self.settings is not None
-        last, most = self.model.current_iteration() - 1, self.settings.max_leaves
-        return np.array([self.model.get_leaf_output(last, leaf) for leaf in range(most)])
+        """Read off the text of the last tree."""
+        last = self.model.current_iteration() - 1
+        text = self.model.model_to_string(start_iteration=last, num_iteration=1)
+        _, values = text.split("\nleaf_value=", 1)
+        return np.array(values[: values.index("\n")].split(), dtype=np.float64)
 
     def grow(self, slopes: Slopes) -> bool:
         """One round of LightGBM."""

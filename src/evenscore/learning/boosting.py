@@ -23,7 +23,7 @@ from evenscore.scores.arrays import Floats
 
 # benchmarks/constants.py halves and doubles each of them, on splits of German and COMPAS.
 START = 0.3  # share of the rounds that maximise the likelihood: more leave gaps, fewer cost AUC
-_EVERY = 5  # rounds between two updates of the multipliers: 2 and 10 are within noise
+EVERY = 5  # rounds between two updates of the multipliers: 2 and 10 are within noise
 _LEAST = 0.5  # curvature of a row at which the objective is flat, times the bandwidth
 _STEEP = 0.3  # more of it for a row, times its gradient; as for _LEAST, gaps grow on either side
 _OWN_PULL = 2.0  # how often the pull of a row on its own score is counted: see `OwnPull`
@@ -231,7 +231,7 @@ class Gradient:
         """Gradient and curvature at the scores of a round."""
         number, self.round, self.look = self.round, self.round + 1, None
         done = number / self.rounds
-        evaluation = self.evaluate(raw, closely=number % _EVERY == 0)
+        evaluation = self.evaluate(raw, closely=number % EVERY == 0)
         n, scale = len(raw), self.standard.scale
         gradient = (n * fall_of(done)) * self.standard.pull_back(evaluation.gradient)
         curvature = self.least + (_STEEP * n) * np.abs(evaluation.gradient)

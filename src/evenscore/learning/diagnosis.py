@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 from scipy import sparse
 
-from evenscore.gaps.family import family_estimates, family_values
+from evenscore.gaps.family import family_estimates
 from evenscore.inference.decisions import decide
 from evenscore.inference.estimate import Estimate
 from evenscore.learning.cross_fitting import learn_on
 from evenscore.learning.multipliers import excess
 from evenscore.learning.objective import standardise
-from evenscore.learning.task import History, Task
+from evenscore.learning.task import SLACK, History, Task
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats
 from evenscore.scores.sources import counted
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 State = Literal["reached", "reached in training", "cannot tell", "not reached"]
 
-SLACK = 1e-3  # a training gap so little beyond the tolerance is within it
 _DENSE = 50_000_000  # entries of a sparse matrix that are looked at all at once
 _STILL = 5e-3  # a penalised AUC that rises by less over a tenth of the updates has settled
 
@@ -37,8 +36,8 @@ _STILL = 5e-3  # a penalised AUC that rises by less over a tenth of the updates 
 class GapOutcome:
     """What became of one gap.
 
-    "not reached": it is beyond the tolerance in training (between more than two groups, and by more
-    than chance explains), or by its verdict on rows not trained on (`new`); the reason tells what a
+    "not reached": it is beyond the tolerance in training, and by more than chance explains (a
+    standard error of the gap), or by its verdict on rows not trained on (`new`); the reason tells what a
     score of this kind cannot reach, as far as trying can tell, from what training has not reached
     yet. Otherwise those rows decide: "reached" if the verdict is "within", "cannot tell" if it
     is neither. Without such rows: "reached in training", which new rows may contradict. `value` is
@@ -190,6 +189,8 @@ def diagnose(
     """
     training = family_estimates(train.grouped(training_scores), task.constraints)
     gaps = {"train": training}
+    if expected_scores is not None:
+        gaps["expected"] = family_estimates(train.grouped(expected_scores), task.constraints)
     if held_out is not None:
         scores = held_out.grouped(scorer.raw_score(held_out.X))
         gaps["validation"] = family_estimates(scores, task.constraints)
@@ -207,11 +208,9 @@ def diagnose(
                 )
         return gaps, [], settled, warning
     objective = task.objective(train)
-    tolerance, allowed = task.tolerances(objective), task.allowances(objective)
-    values = np.array([gap.value for gap in training])
-    if expected_scores is not None:
-        values = family_values(train.grouped(expected_scores), task.constraints)
-    expected = values + task.optimism
+    tolerance = task.tolerances(objective)
+    allowed = np.maximum(tolerance, task.chances(objective))
+    expected = np.array([gap.value for gap in gaps.get("expected", training)]) + task.optimism
     beyond = np.abs(excess(expected, allowed))
     new = gaps.get("cross_fit", gaps.get("validation"))
     if new:

@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from evenscore.learning.boosters import Booster, TreeSettings
-from evenscore.learning.boosting import START, Gradient, HeldOut, Likelihood, OwnPull, TreeChoice
+from evenscore.learning.boosting import (
+    EVERY,
+    START,
+    Gradient,
+    HeldOut,
+    Likelihood,
+    OwnPull,
+    TreeChoice,
+)
 from evenscore.learning.multipliers import AugmentedLagrangian, excess, shared
 from evenscore.learning.objective import Objective
 from evenscore.learning.task import Look, Stage, Task
@@ -87,11 +95,18 @@ class Growth:
     def _likely(self, booster: Booster, rows: TrainingSet, stage: Stage) -> Look:
         """The remaining rounds along the likelihood of (weighted) rows."""
         slopes = Likelihood(rows, self.rounds, self.start)
-        self._grow(booster, slopes, self.rounds - self.start)
-        raw = booster.training_scores()
-        strict = self.objective.strict(raw)
-        look = Look(1.0 - strict.auc, strict, np.zeros(len(strict.gaps)), stage)
-        self._consider(booster, look, raw, None)
+        left = self.rounds - self.start
+        held_out = None if self.held_out is None else self.held_out.afresh()
+        # Rows held out choose the number of trees; the training rows would choose the last.
+        steps = (
+            [left] if held_out is None else np.diff(np.arange(0, left + EVERY, EVERY).clip(0, left))
+        )
+        for rounds in steps:
+            self._grow(booster, slopes, int(rounds))
+            raw = booster.training_scores()
+            strict = self.objective.strict(raw)
+            look = Look(1.0 - strict.auc, strict, np.zeros(len(strict.gaps)), stage)
+            self._consider(booster, look, raw, None, held_out)
         return look
 
     def _constrained(self, booster: Booster, stage: Stage, level: float = 0.0) -> None:
@@ -138,10 +153,8 @@ class Growth:
         look: Look,
         raw: Floats,
         own: OwnPull | None,
-        held_out: HeldOut | None = None,
+        held_out: HeldOut | None,
     ) -> None:
-        if held_out is None and self.held_out is not None:
-            held_out = self.held_out.afresh()
         self._text = self.choice.consider(booster, look, raw, own, held_out)
 
 

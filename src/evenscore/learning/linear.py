@@ -65,7 +65,7 @@ class LinearScorer(FairScorer):
     features_ : FeatureScaling
         How features are standardised and compressed.
     n_iter_ : int
-        Updates of the multipliers.
+        Solutions that were looked at: the entries of `history_`, one at least.
     classes_
     encoding_
     groups_
@@ -121,7 +121,7 @@ class LinearScorer(FairScorer):
         self.coef_ = weights
         if not self.compress:
             self.coef_ = self.coef_ / (self.features_.spread * self.features_.scale)
-        self.n_iter_ = len(history.entries("learning", "restart"))
+        self.n_iter_ = max(1, len(history))
         if task.strength is not None and not history.settled:
             warnings.warn(
                 f"LinearScorer stopped after {self.n_iter_} updates of the multipliers, "

@@ -17,10 +17,9 @@ from scipy.optimize import minimize
 
 from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState, excess
 from evenscore.learning.objective import Objective, Respond, standardise
-from evenscore.learning.task import Choice, Look, Stage, Task
+from evenscore.learning.task import SLACK, Choice, Look, Stage, Task
 from evenscore.scores.arrays import Floats
 
-SLACK = 1e-3  # a training gap so little beyond what is allowed is within it
 _PATIENCE = 5  # updates without a better penalised AUC, after which a fit is done
 _LEVELS = (0.6, 0.35, 0.2, 0.1, 0.05)  # of the tightening, as shares of the first excess
 _DEAR = 0.05  # a price, in AUC, at which another way is looked for
@@ -192,11 +191,19 @@ class Solver:
         """
         best = self.choice.weights
         assert best is not None
-        n = len(best)
-        if n > _MOST_COLUMNS:
+        moving = np.flatnonzero(np.ptp(self.choice.seen, axis=0))  # constant features do nothing
+        n = len(moving)
+        if not 0 < n <= _MOST_COLUMNS:
             return
         rng = np.random.default_rng(0)
-        drawn = rng.standard_normal((_DRAWN if n <= _FEW_COLUMNS else 0, n))
+
+        def spread(values: Floats) -> Floats:
+            full = np.zeros(len(best))
+            full[moving] = values
+            return full
+
+        n_drawn = _DRAWN if n <= _FEW_COLUMNS else 0
+        drawn = [spread(rng.standard_normal(n)) for _ in range(n_drawn)]
         members = []
         for weights in (*self.choice.seen, *drawn):
             unit = weights / max(float(np.linalg.norm(weights)), 1e-300)
@@ -206,7 +213,7 @@ class Solver:
             k, i, j = rng.integers(len(members), size=3)
             share = rng.uniform(0.2, 1.0)
             trial = members[k][1] + share * (members[i][1] - members[j][1])
-            trial = trial + rng.standard_normal(n) * 10.0 ** rng.uniform(-3.0, -0.7)
+            trial = trial + spread(rng.standard_normal(n) * 10.0 ** rng.uniform(-3.0, -0.7))
             if rng.random() < 0.5:
                 trial = trial + share * (members[0][1] - members[k][1])
             trial = trial / np.linalg.norm(trial)

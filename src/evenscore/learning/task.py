@@ -21,8 +21,11 @@ _GUARD_ERRORS = 2.0
 # pull against each other. Of five groups with cells from 87 people the AUC was 0.45 without and
 # 0.81 with, at smaller gaps.
 _CHANCE_ERRORS = 1.0
-WORTH = 5.0
-"""What the worst gap beyond its tolerance costs, in AUC, where iterates are compared."""
+# What the worst gap beyond what is allowed costs, in AUC, where iterates are compared: so much per
+# unit, and so much for being beyond at all, which users asked not to be.
+_WORTH, _MISSED = 5.0, 0.03
+SLACK = 1e-3
+"""A training gap so little beyond what is allowed is within it."""
 _BELOW_CHANCE = 10.0  # what an AUC below one half costs there: any other iterate is better
 
 Stage = Literal["without constraints", "reweighed", "learning", "restart"]
@@ -108,14 +111,20 @@ class Task:
         own = objective.terms.tolerance
         return np.where(np.isnan(own), self.default_tolerance, own)
 
-    def allowances(self, objective: Objective) -> Floats:
-        """The gap that every gap asked for may leave: its tolerance, or what chance explains."""
-        tolerance = self.tolerances(objective)
-        if self.strength is not None:
-            return tolerance
+    def chances(self, objective: Objective) -> Floats:
+        """The gap that chance explains, of every gap asked for: a standard error."""
         errors = _CHANCE_ERRORS * np.nan_to_num(objective.standard_errors())
-        chance = objective.terms.of_owners(errors) if objective.n_groups > 2 else 0.0
-        return np.maximum(tolerance, chance)
+        return objective.terms.of_owners(errors)
+
+    def allowances(self, objective: Objective) -> Floats:
+        """The gap that every gap asked for may leave in training.
+
+        Its tolerance; between more than two groups, what chance explains if that is more.
+        """
+        tolerance = self.tolerances(objective)
+        if self.strength is not None or objective.n_groups <= 2:
+            return tolerance
+        return np.maximum(tolerance, self.chances(objective))
 
     def aims(self, objective: Objective, margin: float) -> Floats:
         """The gaps aimed at, of every term.
@@ -238,9 +247,10 @@ class Look:
 class Choice:
     """Which iterate is the best, by the training rows or by rows held out.
 
-    The best has the largest AUC less 5 times what its worst gap is beyond what is allowed; with a
-    strength, the largest AUC − Σ strength · |gap|. None that ranks below chance is better than one
-    that does not. So no iterate is chosen that another one beats in both AUC and worst gap.
+    The best has the largest AUC less 5 times what its worst gap is beyond what is allowed, and less
+    0.03 if it is beyond at all; with a strength, the largest AUC − Σ strength · |gap|. None that
+    ranks below chance is better than one that does not. So no iterate is chosen that another one
+    beats in both AUC and worst gap.
     """
 
     allowance: Floats  # of the gaps asked for
@@ -252,7 +262,9 @@ class Choice:
         """How far the worst gap is beyond what is allowed, and the merit, in AUC."""
         beyond = np.abs(excess(strict.gaps, self.allowance))
         worst = float(np.max(beyond, initial=0.0))
-        cost = WORTH * worst if self.strength is None else float(self.strength @ beyond)
+        cost = _WORTH * worst + _MISSED * (worst > SLACK)
+        if self.strength is not None:
+            cost = float(self.strength @ beyond)
         return worst, strict.auc - cost - _BELOW_CHANCE * (strict.auc < 0.5)
 
     def note(self, look: Look, new: Strict | None = None) -> tuple[float, float]:
