@@ -341,7 +341,7 @@ class SpreadCodes:
 
     def transform(self, X: Any) -> Any:
         """The matrix, sparse if X is."""
-        taken = X[:, list(self.numbers)]
+        taken = X if len(self.numbers) == X.shape[1] else X[:, list(self.numbers)]
         if not self.codes:
             return taken
         spread = [_dense(X, k)[:, None] == np.arange(count) for k, count in self.codes]

@@ -56,8 +56,8 @@ class Growth:
         if not self.task.constraints:
             self._likely(trunk, self.train, "without constraints")
             return self.choice
-        branch = trunk.fork()
-        if branch is None:  # a library that cannot: what it costs is then found out by a fit
+        branch = None if self.task.quick else trunk.fork()
+        if branch is None:  # quick, or a library that cannot: the price then takes another fit
             self._constrained(trunk, "learning")
             return self.choice
         look = self._likely(branch, self.train, "without constraints")

@@ -160,11 +160,13 @@ class LinearScorer(FairScorer):
             if task.strength is None and solver.within_aims(gaps):
                 choice.history.settled = True
                 return free, choice.history
-            reweighed = self._free(X, train.reweighed())
-            solver.look(reweighed, "reweighed")
+            reweighed = free
+            if not task.quick:
+                reweighed = self._free(X, train.reweighed())
+                solver.look(reweighed, "reweighed")
             start, state = self._first(X, train, task, free)
             weights, _, settled = solver.solve(start, self.max_iter, "learning", state=state)
-            if solver.failed():
+            if solver.failed() and not task.quick:
                 for start in (free, reweighed, -weights):
                     solver.tighten(start, self.max_iter)
                 solver.move_about()

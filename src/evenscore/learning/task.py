@@ -48,6 +48,8 @@ class Task:
         to be within their tolerance.
     optimism : array or float
         By how much each gap is known to be larger on new rows, signed.
+    quick : bool
+        Learn once: no comparison with a score without constraints, no restarts.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class Task:
     tolerance: float | None = None
     strength: float | Sequence[float] | None = None
     optimism: Floats | float = 0.0
+    quick: bool = False
 
     def __post_init__(self) -> None:
         each = np.asarray(0.0 if self.strength is None else self.strength)
