@@ -22,7 +22,8 @@ READERS = {
     "scores": es.GroupedScores.load,
     "model": load_model,
 }
-GONE = {"model-1.skops": "evenscore 0.1.0"}  # written before models had a version
+# A model is read by the version of the format that wrote it and by no other.
+GONE = {"model-1.skops": "evenscore 0.1.0", "model-2.skops": "evenscore 0.2.0"}
 
 
 def kind_and_version(path):

@@ -280,9 +280,9 @@ def cluster_for(scorer: Any, cluster: Any) -> dict[str, Any]:
 
 
 def groups_for(scorer: Any, sensitive_features: Any) -> dict[str, Any]:
-    """The groups as a parameter of `fit`, if the scorer has constraints: else it refuses them."""
-    constrained = bool(as_constraints(scorer.constraints))
-    return {"sensitive_features": sensitive_features} if constrained else {}
+    """The groups as a parameter of `fit`, if the scorer has a use for them: else it refuses them."""
+    used = bool(as_constraints(scorer.constraints)) or getattr(scorer, "use_groups", False)
+    return {"sensitive_features": sensitive_features} if used else {}
 
 
 def at_point(scorer: Any, parameter: Parameter, value: float) -> Any:

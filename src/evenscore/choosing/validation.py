@@ -29,6 +29,7 @@ from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.estimate import check_count, check_level
 from evenscore.learning.objective import standardise
 from evenscore.learning.parameters import progress, seed_of
+from evenscore.learning.price import PriceWarning
 from evenscore.learning.repaired import RepairedScorer
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Bools, Floats, Ints
@@ -288,11 +289,19 @@ def _fit_and_score(
     # One thread of BLAS: sums are then made in the same order whatever n_jobs is.
     with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", PriceWarning)  # prices are what a path shows
         if len(values) > 1:
             fitted = scorer.fit_many(X, y, [{parameter: value} for value in values], **columns)
         else:
             fitted = [scorer.fit(X, y, **columns)]
-        return [(one.decision_function(held_out), bool(one.converged_)) for one in fitted]
+        told = groups_to_score(scorer, data, tested)
+        return [(one.decision_function(held_out, **told), bool(one.converged_)) for one in fitted]
+
+
+def groups_to_score(scorer: Any, data: TrainingSet, tested: Bools) -> dict[str, Any]:
+    """The groups of the rows to score, for a scorer whose features they are."""
+    used = getattr(scorer, "use_groups", False)
+    return {"sensitive_features": data.codes[tested]} if used else {}
 
 
 def training_rows(scorer: Any, data: TrainingSet, trained: Bools) -> tuple[Any, Ints, Any]:

@@ -1,6 +1,7 @@
 """`evenscore demo`: an unfair score on embedded data, what fairness costs, and the fair score."""
 
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,6 +48,7 @@ def demo(
     from evenscore.datasets import load_adult
     from evenscore.files.atomic import target_file, write_atomically
     from evenscore.learning.boosted import BoostedScorer
+    from evenscore.learning.price import PriceWarning
     from evenscore.showing.report import render_comparison
     from evenscore.showing.terminal import new_table
 
@@ -95,7 +97,8 @@ def demo(
     columns, rows = price_table(prices)
     console.print(new_table(PRICED, columns, rows))
     start = time.perf_counter()
-    with console.status("Learning a fair score …"):
+    with console.status("Learning a fair score …"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", PriceWarning)  # the price is what the demo shows
         fair = BoostedScorer(constraint, tolerance=0.03, random_state=0)
         fair.fit(X, y, sensitive_features=groups)
     seconds = time.perf_counter() - start

@@ -1,6 +1,7 @@
 """`evenscore fit`: learn a fair score from a file, look at it on rows held out, keep it."""
 
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +16,7 @@ from evenscore.cli.options import Cluster, Gaps, Learner, Quiet, Source, check_o
 
 if TYPE_CHECKING:
     from evenscore.gaps import GapFamily
+    from evenscore.learning.price import Price
     from evenscore.learning.training_set import TrainingSet
     from evenscore.scores import GroupedScores
 
@@ -65,6 +67,7 @@ def fit(
     from evenscore.gaps.family import family_estimates, family_intervals
     from evenscore.inference import auc_estimates
     from evenscore.inference.decisions import decide
+    from evenscore.learning.price import PriceWarning
     from evenscore.learning.training_set import TrainingSet
     from evenscore.showing.numbers import interval, plain, reasons
     from evenscore.showing.terminal import gap_table
@@ -88,6 +91,7 @@ def fit(
         columns = {"sample_weight": train.weight, "cluster": train.cluster}
         free.fit(train.X, train.positive, **columns)
         groups = people.columns(train.codes)
+        warnings.simplefilter("ignore", PriceWarning)  # the price is shown below, on new rows
         scorer.fit(train.X, train.positive, sensitive_features=groups, **columns)
     # A progress bar is of no use to whoever loads the model.
     scorer.set_params(verbose=False)
@@ -109,6 +113,8 @@ def fit(
     scores = shown.grouped(model.score(shown.X))
     auc, _ = auc_estimates(scores)
     console.print(_price(before, auc.value, families), highlight=False)
+    if scorer.price_ is not None and scorer.price_.repaired is not None:
+        console.print(_of_blindness(scorer.price_), highlight=False)
     gaps_left = decide(
         family_estimates(scores, families),
         tolerance,
@@ -134,6 +140,16 @@ def _price(before: "GroupedScores", auc: float, families: Sequence["GapFamily"])
     return (
         f"Without constraints, a score learned from the same rows has an AUC of {free:.3f}{gap}. "
         f"{change}: with them the AUC is {auc:.3f}."
+    )
+
+
+def _of_blindness(price: "Price") -> str:
+    """What the score could reach if it were told groups, by the training rows."""
+    return (
+        f"On the rows trained on, the AUC is {price.auc:.3f}; that of a score that is told the "
+        f"group of whoever it scores could be {price.repaired:.3f}, with a largest gap of "
+        f"{price.repaired_gap:.3f} instead of {price.gap:.3f} (`evenscore repair`). That may be "
+        "unlawful where decisions must not depend on the group."
     )
 
 

@@ -20,7 +20,7 @@ from evenscore.files.atomic import write_atomically
 from evenscore.files.features import Feature
 from evenscore.scores.arrays import Floats
 
-FORMAT_VERSION = "2"
+FORMAT_VERSION = "3"
 
 TRUSTED = frozenset(
     {

@@ -59,7 +59,7 @@ def to_columns(values: Any, name: str) -> dict[str, NDArray[Any]]:
         frame = as_frame(values, name)
         columns = {name: values}
         if frame is not None:
-            columns = {f"{name}[{c.name!r}]": c.to_numpy() for c in frame.iter_columns()}
+            columns = {f"{name}[{c.name!r}]": _to_numpy(c) for c in frame.iter_columns()}
     if not columns:
         raise ValueError(f"{name} has no column.")
     return {label: to_array(column, label) for label, column in columns.items()}
@@ -184,16 +184,30 @@ def _from_frame_library(values: Any, name: str) -> NDArray[Any]:
 
     column = nw.from_native(values, pass_through=True, eager_only=True, allow_series=True)
     if isinstance(column, nw.Series):
-        return column.to_numpy()
+        return _to_numpy(column)
     frame = as_frame(values, name)
     if frame is not None:
         if len(frame.columns) != 1:
             raise ValueError(f"{name} must be one column, but it has {len(frame.columns)}.")
-        return np.asarray(next(frame.iter_columns()).to_numpy())
+        return _to_numpy(next(frame.iter_columns()))
     array = np.asarray(values)
     if array.ndim == 0:
         raise ValueError(f"{name} must be a column of values, not {type(values).__name__}.")
     return array
+
+
+def _to_numpy(column: Any) -> NDArray[Any]:
+    """A series as an array, a missing category as None.
+
+    pyarrow's categories that are missing would otherwise become other categories.
+    """
+    import narwhals as nw
+
+    if column.dtype in (nw.Categorical, nw.Enum) and column.null_count():
+        array = np.empty(len(column), dtype=object)
+        array[:] = column.to_list()
+        return array
+    return np.asarray(column.to_numpy())
 
 
 def _numbers_from_objects(array: NDArray[Any], name: str) -> Floats:
