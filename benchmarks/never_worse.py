@@ -16,7 +16,7 @@ new rows of the same law, with paired standard errors. What must not happen:
     untold        the constraint costs more than 0.02 of AUC in training, and neither a warning nor
                   `price_` says so
     iterates      an entry of `history_` has a higher AUC and smaller gaps, by more than 0.0005
-                  each, than the scorer returned has in training
+                  each, than the one returned (unless folds have shown that it does not hold)
     failed        the fit raised an error
 
 Standard errors are computed where a fit looks worse, by drawing test rows again within cells.
@@ -87,11 +87,13 @@ def told_price(model, record: dict) -> bool:
 
 def beaten_by_iterates(model, train: Scored, tolerance: float | None) -> int:
     """Entries of the history that are better in both than what was returned."""
-    own_auc, own_gap = train.measured()
     history = getattr(model, "history_", None)
     if history is None or not len(history):
         return 0
     gaps = np.array([in_one_number(gap, train.summed) for gap in history.gaps])
+    own_auc, own_gap = train.measured()
+    if history.chosen is not None:  # by the rows that chose, as they were looked at
+        own_auc, own_gap = history.auc[history.chosen], gaps[history.chosen]
     floor = 0.0 if tolerance is None else tolerance
     beyond, own = np.maximum(gaps - floor, 0.0), max(own_gap - floor, 0.0)
     return int(np.sum((np.array(history.auc) > own_auc + TINY) & (beyond < own - TINY)))

@@ -280,7 +280,7 @@ def cluster_for(scorer: Any, cluster: Any) -> dict[str, Any]:
 
 
 def groups_for(scorer: Any, sensitive_features: Any) -> dict[str, Any]:
-    """The groups as a parameter of `fit`, if the scorer has a use for them: else it refuses them."""
+    """The groups as a parameter of `fit`, if the scorer has a use for them; else it refuses."""
     used = bool(as_constraints(scorer.constraints)) or getattr(scorer, "use_groups", False)
     return {"sensitive_features": sensitive_features} if used else {}
 

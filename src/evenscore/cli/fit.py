@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from evenscore.learning.training_set import TrainingSet
     from evenscore.scores import GroupedScores
 
+_BLIND = 0.01  # of AUC: what blindness costs is told from so much on
+
 
 @command
 def fit(
@@ -113,7 +115,7 @@ def fit(
     scores = shown.grouped(model.score(shown.X))
     auc, _ = auc_estimates(scores)
     console.print(_price(before, auc.value, families), highlight=False)
-    if scorer.price_ is not None and scorer.price_.repaired is not None:
+    if scorer.price_ is not None and (scorer.price_.of_blindness or 0.0) > _BLIND:
         console.print(_of_blindness(scorer.price_), highlight=False)
     gaps_left = decide(
         family_estimates(scores, families),

@@ -13,10 +13,18 @@ from evenscore.learning.base import FairScorer
 from evenscore.learning.boosters import Booster, TreeSettings, booster_class, tree_threads
 from evenscore.learning.boosting import HeldOut, LinearStart, constant
 from evenscore.learning.growth import Growth
+from evenscore.learning.objective import standardise
 from evenscore.learning.parameters import check_count, check_number, progress, seed_of
-from evenscore.learning.task import History, Task, TrainingScores
+from evenscore.learning.task import Choice, History, Stage, Task, TrainingScores
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats
+
+_FEW_ROWS, _LEAST_OF_CELL = 8000, 10  # rows below which folds check what trees have learned
+
+
+def _silent(text: str) -> None:
+    """No bar is moved."""
+
 
 _NO_ORDER = (
     "monotone_constraints cannot hold for a feature of categorical_features: codes of categories "
@@ -190,6 +198,10 @@ class BoostedScorer(FairScorer):
             left_out = np.flatnonzero(settings.monotone).tolist()
             self.linear_ = LinearStart.fit(train, left_out, settings.categorical)
         offset = self._offset(train)
+        library = booster_class(self.booster)
+        beaten: tuple[Stage, ...] = ()
+        if varied and task.constraints and held_out is None and not task.quick:
+            beaten = self._beaten(train, task, settings, offset)
         checked = None
         if held_out is not None:
             threads, new = tree_threads(self.n_jobs, len(held_out)), self._offset(held_out)
@@ -206,7 +218,7 @@ class BoostedScorer(FairScorer):
                 checked,
                 advance,
             )
-            choice = growth.run(booster_class(self.booster).begin(train.X, offset, settings))
+            choice = growth.run(library.begin(train.X, offset, settings), beaten)
         assert choice.raw is not None
         assert choice.booster is not None
         if np.ptp(choice.raw) == 0.0:
@@ -221,6 +233,44 @@ class BoostedScorer(FairScorer):
         if growth.free is not None:
             choice.history.scores = TrainingScores(growth.free, choice.raw, choice.expected)
         return choice.history
+
+    def _beaten(
+        self, train: TrainingSet, task: Task, settings: TreeSettings, offset: Floats
+    ) -> tuple[Stage, ...]:
+        """The constrained stages, if rows not trained on show that a simpler score beats them.
+
+        Of few rows, trees fit their own so closely that these cannot tell: the score without
+        constraints, the reweighed and the constrained one are learned in two folds, and looked at
+        on the rows left out. The linear start has seen all rows.
+        """
+        sizes = np.bincount(train.cell, minlength=2 * len(train.groups))
+        if len(train) >= _FEW_ROWS or sizes.min() < 2 * _LEAST_OF_CELL:
+            return ()
+        fold = train.folds(2, np.random.default_rng(settings.seed))
+        scores: dict[Stage, Floats] = {}
+        for k in range(2):
+            rows, left = train.rows(fold != k), train.rows(fold == k)
+            objective = task.objective(rows, bandwidth=self.bandwidth, guards=self.guards)
+            growth = Growth(
+                task, rows, objective, settings, int(self.n_estimators), self.margin, None, _silent
+            )
+            booster = booster_class(self.booster).begin(rows.X, offset[fold != k], settings)
+            best = growth.stages(booster)
+            if not best:
+                return ()
+            for stage, (trees, n_trees, raw) in best.items():
+                new = offset[fold == k] + trees.predict(left.X, last=n_trees)
+                standard = standardise(raw, rows.share)
+                score = scores.setdefault(stage, np.empty(len(train)))
+                score[fold == k] = (new - standard.mean) / standard.scale
+        objective = task.objective(train)
+        choice = Choice(task.allowances(objective), task.strengths(objective))
+        looks = {stage: objective.strict(score) for stage, score in scores.items()}
+        own = looks.pop("learning")
+        cost = choice.cost_of(own)
+        if any(look.auc > own.auc and choice.cost_of(look) < cost for look in looks.values()):
+            return ("learning", "restart")
+        return ()
 
     def _offset(self, rows: TrainingSet) -> Floats:
         """The scores that trees are added to."""

@@ -298,6 +298,7 @@ class TreeChoice(Choice):
     n_trees: int = 0
     raw: Floats | None = None
     expected: Floats | None = None
+    beaten: frozenset[Stage] = frozenset()  # by rows not trained on: not to be chosen
 
     def consider(
         self,
@@ -310,9 +311,7 @@ class TreeChoice(Choice):
         """Compare the trees of a booster with the best so far; says how things stand."""
         new = None if held_out is None else held_out.strict(booster, booster.n_trees)
         worst, merit = self.note(look, new)
-        if self.strength is not None and new is None and look.stage == "learning":
-            merit = max(merit, self.merit)  # under a penalty the last are the best
-        if self.better(merit):
+        if look.stage not in self.beaten and self.better(merit):
             self.booster, self.n_trees = booster, booster.n_trees
             self.raw = raw.copy()
             self.expected = None if own is None else own.expected(raw)

@@ -266,6 +266,13 @@ def _conflict(
     the gap was still falling when training ended, training is what has to go on. The gap is also
     tried alone, one more fit, if other kinds of gaps are asked for.
     """
+    chosen = history.stage[history.chosen] if history.chosen is not None else "learning"
+    if chosen in ("without constraints", "reweighed") and history.entries("learning"):
+        name = "one without constraints" if chosen == "without constraints" else "a reweighed one"
+        return (
+            f"a score that closes it in training has been beaten by {name}, which ranks better and "
+            "leaves no larger gaps where they were compared"
+        )
     tolerance = float(task.tolerances(task.objective(train))[number])
     alone = _reached_alone(scorer, task, train, gaps, number, tolerance)
     ways = history.entries("learning", "restart")

@@ -1,6 +1,6 @@
 """The trees of the boosted scorer: which attempts are grown, and which of them is kept."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,8 +50,9 @@ class Growth:
         self.start = round(START * self.rounds)
         self.aim = task.aims(objective, self.margin)
 
-    def run(self, trunk: Booster) -> TreeChoice:
-        """Grow from no tree; gives the best that was seen."""
+    def run(self, trunk: Booster, beaten: Collection[Stage] = ()) -> TreeChoice:
+        """Grow from no tree; gives the best that was seen, but of stages known to be beaten."""
+        self.choice.beaten = frozenset(beaten)
         self._grow(trunk, Likelihood(self.train, self.rounds), self.start)
         if not self.task.constraints:
             self._likely(trunk, self.train, "without constraints")
@@ -67,11 +68,35 @@ class Growth:
             return self.choice
         self._likely(_forked(trunk), self.train.reweighed(), "reweighed")
         self._constrained(_forked(trunk), "learning")
-        if self._failed():
+        if self._failed() and "restart" not in beaten:
             beyond = excess(look.strict.terms, self.aim)
             first = float(np.max(np.abs(beyond), initial=0.0))
             self._constrained(_forked(trunk), "restart", level=first)
         return self.choice
+
+    def stages(self, trunk: Booster) -> dict[Stage, tuple[Booster, int, Floats]]:
+        """The score without constraints, the reweighed one, and the best constrained one.
+
+        Each as a booster, how many trees of it, and the scores of its training rows; nothing of a
+        library that cannot fork.
+        """
+        self._grow(trunk, Likelihood(self.train, self.rounds), self.start)
+        best: dict[Stage, tuple[Booster, int, Floats]] = {}
+        for stage in ("without constraints", "reweighed", "learning"):
+            branch = trunk.fork()
+            if branch is None:
+                return {}
+            self.choice = TreeChoice(self.choice.allowance, self.choice.strength)
+            if stage == "learning":
+                self._constrained(branch, "learning")
+            else:
+                rows = self.train if stage == "without constraints" else self.train.reweighed()
+                self._likely(branch, rows, stage)
+            assert self.choice.booster is not None
+            assert self.choice.raw is not None
+            kept = self.choice.booster, self.choice.n_trees, self.choice.raw
+            best[stage] = kept
+        return best
 
     def _failed(self) -> bool:
         """Whether the best so far is far beyond what is allowed, or no better than chance."""

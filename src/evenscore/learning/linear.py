@@ -166,9 +166,10 @@ class LinearScorer(FairScorer):
                 solver.look(reweighed, "reweighed")
             start, state = self._first(X, train, task, free)
             weights, _, settled = solver.solve(start, self.max_iter, "learning", state=state)
-            if solver.failed() and not task.quick:
-                for start in (free, reweighed, -weights):
+            for start in () if task.quick else (free, reweighed, -weights):
+                if solver.failed():
                     solver.tighten(start, self.max_iter)
+            if solver.failed() and not task.quick:
                 solver.move_about()
         choice.history.settled = settled
         assert choice.weights is not None

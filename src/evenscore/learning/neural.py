@@ -37,11 +37,9 @@ class _Attempt(Choice):
             X, objective = self.checked
             new = objective.strict(X @ linear + forward(layers, X))
         worst, merit = self.note(look, new)
-        if self.strength is not None:  # with a penalty the last one
-            self.network, self.worst = (linear, layers), 0.0
-            self.history.chosen = len(self.history) - 1
-        elif early or self.better(merit):
-            self.network, self.worst = (linear, layers), worst
+        if early or self.better(merit):
+            self.network = (linear, layers)
+            self.worst = worst if self.strength is None else 0.0
         return f"AUC {look.strict.auc:.4f}, worst gap beyond what is allowed {worst:.4f}"
 
 
