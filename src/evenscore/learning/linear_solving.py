@@ -23,8 +23,8 @@ from evenscore.scores.arrays import Floats
 _PATIENCE = 5  # updates without a better penalised AUC, after which a fit is done
 _LEVELS = (0.6, 0.35, 0.2, 0.1, 0.05)  # of the tightening, as shares of the first excess
 _DEAR = 0.05  # a price, in AUC, at which another way is looked for
-_MOVES, _MOST_COLUMNS = 300, 64  # random moves of the best weights, and of how many at most
-_POPULATION, _DRAWN, _FEW_COLUMNS = 16, 100, 16  # that moves; drawn at random for few features
+_MOVES, _MOST_COLUMNS = 600, 64  # random moves of the best weights, and of how many at most
+_POPULATION, _DRAWN, _FEW_COLUMNS = 24, 300, 16  # that moves; drawn at random for few features
 
 
 @dataclass(frozen=True, eq=False)
