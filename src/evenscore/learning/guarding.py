@@ -18,7 +18,7 @@ from evenscore.scores.arrays import Floats
 if TYPE_CHECKING:
     from evenscore.learning.base import FairScorer
 
-_REPAIRED_ROWS = 8192  # on which the score without constraints is repaired, at most
+_REPAIRED_ROWS = 65_536  # on which the score without constraints is repaired, at most
 
 
 def compared(
@@ -78,9 +78,8 @@ def _repaired(free: Floats, train: TrainingSet, task: Task) -> tuple[float, floa
     if len(train) > _REPAIRED_ROWS:
         some, rows = train.thinned(_REPAIRED_ROWS)
         score = free[some]
-    settings = RepairSettings(tolerance=task.default_tolerance)
-    try:
-        _, solution = find_maps(rows.grouped(score), task.constraints, settings)
+    try:  # all the way, which is found more quickly than a repair that stops at a tolerance
+        _, solution = find_maps(rows.grouped(score), task.constraints, RepairSettings())
     except ValueError:  # a family that no map is known to close, or cells too small for one
         return None
     strict = task.objective(train).strict(apply_by_group(free, train.codes, solution.maps))
