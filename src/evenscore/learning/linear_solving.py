@@ -95,12 +95,10 @@ class Solver:
         objective, task = self.problem.objective, self.task
         self.rule = AugmentedLagrangian(strength=task.bounds(objective))
         self.aim = task.aims(objective, self.margin)
-        allowed = task.allowances(objective)
-        aimed = np.maximum(task.tolerances(objective) - self.margin, 0.0)
-        # Half of the margin, or a quarter of a guard's standard error, is as good as closed.
-        spare = np.maximum(SLACK, 0.5 * (allowed - aimed))
-        noise = np.maximum(SLACK, 0.25 * np.nan_to_num(objective.standard_errors()))
         terms = objective.terms
+        # Half of the margin, or a quarter of a guard's standard error, is as good as closed.
+        spare = np.maximum(SLACK, 0.5 * (task.allowances(objective) - self._aims))
+        noise = np.maximum(SLACK, 0.25 * np.nan_to_num(objective.standard_errors()))
         self.slack = np.where(terms.asked, np.append(spare, 0.0)[terms.owner], noise)
 
     def look(self, weights: Floats, stage: Stage) -> Look:
@@ -110,11 +108,15 @@ class Solver:
         self.choice.consider(weights, look)
         return look
 
+    @property
+    def _aims(self) -> Floats:
+        """The gaps aimed at, of those asked for."""
+        terms = self.problem.objective.terms
+        return terms.of_owners(np.where(terms.asked, self.aim, 0.0))
+
     def within_aims(self, gaps: Floats) -> bool:
         """Whether all gaps are as small as is aimed at."""
-        objective = self.problem.objective
-        aims = objective.terms.of_owners(np.where(objective.terms.asked, self.aim, 0.0))
-        return bool(np.all(np.abs(gaps) <= aims))
+        return bool(np.all(np.abs(gaps) <= self._aims))
 
     def solve(
         self,

@@ -140,11 +140,10 @@ class Task:
         tolerance = np.where(np.isnan(own), self.default_tolerance, own)
         if self.strength is not None:
             return tolerance
-        aim = np.maximum(tolerance - margin, 0.0)
         errors = np.nan_to_num(objective.standard_errors())
         chance = _CHANCE_ERRORS * errors if objective.n_groups > 2 else 0.0
-        asked = np.maximum(aim, chance)
-        return np.where(objective.terms.asked, asked, aim + _GUARD_ERRORS * errors)
+        aim = np.maximum(tolerance - margin, chance)
+        return np.where(objective.terms.asked, aim, aim + _GUARD_ERRORS * errors)
 
 
 @final
