@@ -98,10 +98,11 @@ class HistoryDisplay(Display):
         if history is None:
             raise TypeError(f"{type(scorer).__name__} has no history: fit a scorer first.")
         tolerances = {verdict.tolerance for verdict in getattr(scorer, "verdicts_", ())}
+        # What the score is compared with is no step of its training.
+        steps = history.entries("learning", "restart") or range(len(history))
         return cls(
-            history.auc,
-            history.gaps,
-            history.multipliers,
+            *([column[k] for k in steps] for column in (history.auc, history.gaps)),
+            [history.multipliers[k] for k in steps],
             tuple(scorer.gap_names_),
             tolerances.pop() if len(tolerances) == 1 else None,
         )
