@@ -26,6 +26,7 @@ from evenscore.scores.arrays import Floats
 _PENALTY = 16.0  # of the augmented Lagrangian: 8 and 32 are within noise
 _GAIN, _MOST = 0.25, 0.5  # of an update in 200 rounds, more in fewer: twice that leaves gaps
 _HOLD = 0.97  # a multiplier waits while its gap falls by 3 % per update; without, gaps are larger
+_MANY_TERMS = 16.0  # of a pair of groups, from which on the pull of rows counts twice
 _FAILED = 0.02  # a gap so far beyond what is allowed asks for another attempt
 
 
@@ -144,7 +145,11 @@ class Growth:
             gain=min(_MOST, _GAIN * max(1.0, 200.0 / max(1, self.rounds))),
             hold=_HOLD,
         )
-        own = OwnPull(self.settings.learning_rate, self.settings.l2, np.zeros(len(self.train)))
+        n_groups = len(self.train.groups)
+        terms = int(self.objective.terms.asked.sum()) * 2 / (n_groups * (n_groups - 1))
+        times = 1.0 + min(1.0, terms / _MANY_TERMS)
+        nothing = np.zeros(len(self.train))
+        own = OwnPull(self.settings.learning_rate, self.settings.l2, times, nothing)
         gradient = Gradient(
             self.train, self.objective, rule, self.aim, rounds, own, stage=stage, level=level
         )
