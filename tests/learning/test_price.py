@@ -88,7 +88,9 @@ def test_a_fit_tells_its_price(make):
     assert [w.filename for w in caught if w.category is PriceWarning] == [__file__]
     price = scorer.price_
     free = make(random_state=0).fit(X, y)
-    assert price.free == pytest.approx(roc_auc_score(y, free.decision_function(X)), abs=1e-6)
+    # Rows and features that a tree looks at are drawn anew.
+    error = 5e-3 if make is BoostedScorer else 1e-6
+    assert price.free == pytest.approx(roc_auc_score(y, free.decision_function(X)), abs=error)
     assert price.auc == pytest.approx(scorer.score(X, y), abs=1e-9)
     assert price.drop > 0.02
     key = "expected" if "expected" in scorer.gaps_ else "train"
