@@ -34,6 +34,7 @@ from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.estimate import Estimate, check_count, check_level
 from evenscore.learning.objective import standardise
 from evenscore.learning.parameters import progress, seed_of
+from evenscore.learning.price import PriceWarning
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Bools, Floats
 
@@ -232,6 +233,7 @@ def _fit_and_score(
     X, y, columns = training_rows(scorer, data, ~tested)
     with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", PriceWarning)
         scorer.fit(X, y, **columns)
     score = scorer.decision_function(_safe_indexing(data.X, np.flatnonzero(tested)))
     return score, bool(scorer.converged_)

@@ -29,6 +29,7 @@ from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.estimate import check_count, check_level
 from evenscore.learning.objective import standardise
 from evenscore.learning.parameters import progress, seed_of
+from evenscore.learning.price import PriceWarning
 from evenscore.learning.repaired import RepairedScorer
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Bools, Floats, Ints
@@ -288,6 +289,7 @@ def _fit_and_score(
     # One thread of BLAS: sums are then made in the same order whatever n_jobs is.
     with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", PriceWarning)  # a path is about prices
         if len(values) > 1:
             fitted = scorer.fit_many(X, y, [{parameter: value} for value in values], **columns)
         else:
