@@ -214,8 +214,8 @@ def test_a_conflict_is_told():
     scorer = LinearScorer(both, guards=False)
     told = (
         r"did not reach roc_gap\(negatives\) at 0\.25, 0 and 1: .*; it is reached alone, but "
-        r"roc_gap\(positives\) at 0\.25, 0 and 1 pulled against it; the smallest largest gap of all "
-        r"\d+ iterates is 0\.\d+, at AUC 0\.\d+\.$"
+        r"roc_gap\(positives\) at 0\.25, 0 and 1 pulled against it; the smallest largest gap of "
+        r"all \d+ iterates is 0\.\d+, at AUC 0\.\d+\.$"
     )
     with pytest.warns(ConvergenceWarning, match=told):
         scorer.fit(X, y, sensitive_features=group)

@@ -236,9 +236,7 @@ def test_strengths_of_another_number_are_refused(strength):
     X, y, group = rows(100)
     match = rf"^strength holds {len(strength)} numbers for 2 constraints: give one for all, or one"
     with pytest.raises(ValueError, match=match):
-        LinearScorer(["inter_group", "bnsp"], strength=strength).fit(
-            X, y, sensitive_features=group
-        )
+        LinearScorer(["inter_group", "bnsp"], strength=strength).fit(X, y, sensitive_features=group)
 
 
 @pytest.mark.parametrize("bad", [[1.0, -1.0], [1.0, np.nan], [1.0, "2"], [np.inf, 1.0]])

@@ -21,9 +21,10 @@ def training_set(seed, n_groups, *, weighted):
 def table(data):
     """The weight of every class and group, as a share."""
     weight = np.ones(len(data)) if data.weight is None else data.weight
-    sums = [[weight[(data.positive == c) & (data.codes == g)].sum() for g in range(len(data.groups))]
-            for c in (False, True)]  # fmt: skip
-    return np.array(sums) / weight.sum()
+    sums = np.zeros((2, len(data.groups)))
+    for positive, code, one in zip(data.positive, data.codes, weight, strict=True):
+        sums[int(positive), code] += one
+    return sums / weight.sum()
 
 
 @given(st.integers(0, 10**6), st.sampled_from([2, 3, 6]), st.booleans())
