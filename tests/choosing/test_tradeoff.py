@@ -36,7 +36,7 @@ def rows(n=400, n_groups=2, seed=0):
 
 
 def path_of(X, y, groups, scorer=None, **options):
-    options = dict(tolerances=[0.1, 0.02], cv=3, random_state=0) | options
+    options = dict(tolerances=[0.3, 0.15], cv=3, random_state=0) | options
     scorer = LinearScorer("inter_group") if scorer is None else scorer
     return tradeoff_path(scorer, X, y, sensitive_features=groups, **options)
 

@@ -39,9 +39,9 @@ class GapOutcome:
     "not reached": it is beyond the tolerance in training, and by more than chance explains (a
     standard error of the gap), or by its verdict on rows not trained on (`new`); the reason tells
     what a score of this kind cannot reach, as far as trying can tell, from what training has not
-    reached yet. Otherwise those rows decide: "reached" if the verdict is "within", "cannot tell" if it
-    is neither. Without such rows: "reached in training", which new rows may contradict. `value` is
-    the gap that decided and `where` it was seen; `reason` is empty if the gap is reached.
+    reached yet. Otherwise those rows decide: "reached" if the verdict is "within", "cannot tell" if
+    it is neither. Without such rows: "reached in training", which new rows may contradict. `value`
+    is the gap that decided and `where` it was seen; `reason` is empty if the gap is reached.
 
     "reached", and "not reached" by rows not trained on, are statements with 95 % confidence over
     all gaps of the fit (`inference.decisions`): after a correction by cross-fitting, of people
