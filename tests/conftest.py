@@ -9,6 +9,8 @@ from reference import Rows
 from evenscore.gaps import EstimateSettings, RateConstraint, RocConstraint, as_constraints
 from evenscore.gaps.catalogue import constraint_names
 from evenscore.gaps.family import family_estimates
+from evenscore.learning.task import Task
+from evenscore.learning.training_set import TrainingSet
 from evenscore.scores import CLASSES as BOTH
 from evenscore.scores import GroupedScores
 
@@ -42,6 +44,14 @@ def gap_estimates(scores, constraints, confidence_level=0.95, **settings):
     """Every gap of some constraints with its interval."""
     asked = EstimateSettings(confidence_level, **settings)
     return family_estimates(scores, as_constraints(constraints), asked)
+
+
+def allowances(scorer, X, y, groups):
+    """The gap that training may leave, of every gap that a scorer was asked to close."""
+    constraints = tuple(as_constraints(scorer.constraints))
+    data = TrainingSet.read(X, y == np.unique(y)[1], groups, None, constraints)
+    task = Task(constraints, scorer.tolerance, scorer.strength)
+    return task.allowances(task.objective(data))
 
 
 CASES = [

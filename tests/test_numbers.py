@@ -6,7 +6,8 @@ their pointwise intervals are nested; the adjusted p-values of an audit are corr
 of gaps; certificates hold whichever group is cut, and for both classes together;
 the intervals of AUCs and of AUC gaps allow for people not seen yet, whom an AUC near 1 hides: away
 from 1 they move little; ROC gaps are audited where they are asked for, and the cuts asked for are
-those in use.
+those in use. The fits are of version 0.2.0: learners have looked at other scores since, and keep
+the best (`number_cases.store` stores what moves).
 """
 
 import json
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from number_cases import CASES, FITS, METRICS, REPAIRS, columns, fit_rows
+from number_cases import CASES, FITS, METRICS, REPAIRS, columns, fitted, traded_off
 
 import evenscore as es
 from evenscore.auditing.plain import to_plain
@@ -157,30 +158,18 @@ def test_repairs(key):
 
 @pytest.mark.parametrize("key", FITS)
 def test_fits(key):
-    kind, constraint, parameters = FITS[key]
-    if kind == "NeuralScorer":
+    if FITS[key][0] == "NeuralScorer":
         pytest.importorskip("jax")
-    X, y, groups, weight = fit_rows(kind)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        scorer = getattr(es, kind)(constraint(es), random_state=0, **parameters)
-        scorer.fit(X, y, sensitive_features=groups, sample_weight=weight)
-    score, then = scorer.decision_function(X), NUMBERS["fits"][key]
-    auc = es.metrics.auc(score[y == 0], score[y == 1])
-    gaps = [gap.value for gap in scorer.gaps_["train"]]
-    if "roc" in key:  # driven by the larger of the two ways round
-        assert auc == pytest.approx(then["auc"], abs=0.02)
-        assert np.abs(gaps).max() < np.abs(then["gaps"]).max() + 0.02
-    else:
-        assert auc == pytest.approx(then["auc"], abs=1e-6)
-        np.testing.assert_allclose(gaps, then["gaps"], atol=1e-6)
-        np.testing.assert_allclose(score[:20], then["score"], atol=1e-5)
+    now, then = fitted(es, key)[1], NUMBERS["fits"][key]
+    assert now["auc"] == pytest.approx(then["auc"], abs=1e-6)
+    np.testing.assert_allclose(now["gaps"], then["gaps"], atol=1e-6)
+    np.testing.assert_allclose(now["score"], then["score"], atol=1e-5)
 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", ["auc", "roc", "none"])
-def test_gradients(case, name):
-    from evenscore.gaps import as_constraints
+def test_gradients(case, name, monkeypatch):
+    from evenscore.gaps import as_constraints, smooth
     from evenscore.learning.objective import Objective
 
     c, then = columns(case), NUMBERS["gradients"][f"{case} {name}"]
@@ -201,6 +190,10 @@ def test_gradients(case, name):
     )
     z = (c["score"] - np.mean(c["score"])) / np.std(c["score"])
     m = np.cos(np.arange(len(then["gaps"])))
+    # Many kernels are convolved together since, to an accuracy of 1e-6 over the bandwidth.
+    quick = objective.evaluate(z, lambda gaps: (float(m @ gaps), m)).gradient
+    np.testing.assert_allclose(quick[:50], then["gradient"], rtol=0, atol=2e-8)
+    monkeypatch.setattr(smooth, "_FEW_THRESHOLDS", 10**6)
     now = objective.evaluate(z, lambda gaps: (float(m @ gaps), m))
     assert now.auc == pytest.approx(then["auc"], abs=1e-12)
     assert now.value == pytest.approx(then["value"], abs=1e-12)
@@ -210,20 +203,9 @@ def test_gradients(case, name):
 
 
 def test_tradeoff():
-    from evenscore.datasets import make_square
-
-    data = make_square(1500, random_state=0)
-    path = es.tradeoff_path(
-        es.LinearScorer("intra_group"),
-        data.X,
-        data.y,
-        sensitive_features=data.groups,
-        tolerances=[0.1, 0.02],
-        random_state=0,
-        cv=3,
-    )
-    for point, (value, auc, gaps, converged) in zip(path.points, NUMBERS["tradeoff"], strict=True):
-        assert np.isinf(point.value) if value is None else point.value == value
-        assert point.auc.value == pytest.approx(auc[0], abs=1e-6)
-        assert [gap.value for gap in point.gaps] == pytest.approx([g[0] for g in gaps], abs=1e-6)
-        assert point.converged == converged
+    for now, then in zip(traded_off(es), NUMBERS["tradeoff"], strict=True):
+        value, auc, gaps, converged = now
+        assert value == then[0]
+        assert auc[0] == pytest.approx(then[1][0], abs=1e-6)
+        assert [gap[0] for gap in gaps] == pytest.approx([gap[0] for gap in then[2]], abs=1e-6)
+        assert converged == then[3]

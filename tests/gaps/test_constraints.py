@@ -269,6 +269,26 @@ def test_roc_gaps_split_ties_and_are_the_larger_of_the_two_ways_round(sample):
         assert value == pytest.approx(split_roc(rows, 0, 0, 1, rate) - rate, abs=1e-9)
 
 
+@pytest.mark.parametrize("levels", [None, 10])
+def test_roc_gaps_of_some_pairs_and_of_groups_without_a_class(levels):
+    y, score, group, weight = draw(3, n_groups=4, levels=levels, weights="real")
+    kept = (group != 2) | (y == 1)
+    columns = [column[kept] for column in (y, score, group, weight)]
+    rows, scores = reference.Rows(*columns), make(*columns)
+    constraint, pairs = RocConstraint(on="both", rates=(0.2, 0.4)), [(3, 0), (2, 1), (0, 1)]
+    values = constraint.values(scores, pairs).reshape(2, 3, 2)
+    for label in (0, 1):
+        for number, pair in enumerate(pairs):
+            for k, rate in enumerate((0.2, 0.4)):
+                value = values[label, number, k]
+                if label == 0 and 2 in pair:
+                    assert np.isnan(value)
+                    continue
+                one = split_roc(rows, label, *pair, rate) - rate
+                two = rate - split_roc(rows, label, *pair[::-1], rate)
+                assert value == pytest.approx(max((one, two), key=abs), abs=1e-9)
+
+
 @given(seed=st.integers(0, 10**6), levels=st.sampled_from([None, 4]))
 def test_reordering_or_renaming_the_groups_changes_no_more_than_the_sign(seed, levels):
     y, score, group, weight = draw(seed, n=60, levels=levels, weights="real")

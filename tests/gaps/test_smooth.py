@@ -137,6 +137,26 @@ def test_the_smoothed_distribution_functions():
         np.testing.assert_allclose(found, expected, atol=2e-7)
 
 
+@pytest.mark.parametrize("n_thresholds", [1, 12, 13, 200])
+@pytest.mark.parametrize("h", [0.05, 0.3, 4.0])
+def test_pulls_on_thresholds_are_sums_of_kernels(n_thresholds, h):
+    """Up to twelve one by one, more of them by convolution: the same sums at every grid point."""
+    y, score, group, _ = draw(5, n=110)
+    cell = group + 2 * y
+    smooth = smooth_cells(score, cell, shares(cell, None, 4), np.ones((2, 2)), h)
+    rng = np.random.default_rng(0)
+    thresholds = rng.uniform(score.min() - 3 * h, score.max() + 3 * h, n_thresholds)
+    thresholds[0] = smooth.grid.points[smooth.grid.size // 3]  # one is on the grid itself
+    coefficients = rng.normal(size=(4, n_thresholds))
+    found = smooth.pulled(coefficients, thresholds) * h
+    size = np.abs(coefficients).sum(axis=1)
+    for k in range(0, smooth.grid.size, 7):
+        x = smooth.grid.points[k]
+        kernel = [1.0 / (4.0 * math.cosh(min(abs(x - t) / (2.0 * h), 300.0)) ** 2)
+                  for t in thresholds]  # fmt: skip
+        np.testing.assert_array_less(np.abs(found[:, k] - coefficients @ kernel), 1e-6 * size)
+
+
 def test_scores_spread_too_far_are_refused():
     far = np.array([0.0, 1.0])
     for score, h in ((far, 1e-9), (far * 1e30, 1.0), (far, 1 / (2**16 - 15))):

@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
+from conftest import allowances
 from scipy import sparse
 from scipy.optimize import brentq
 from sklearn.base import clone
@@ -47,7 +48,10 @@ def rows(n=1500, n_groups=2, seed=0):
     return X, y, group
 
 
-def gap_sizes(scorer, part="train"):
+def gap_sizes(scorer, part=None):
+    """Of the gaps that training looks at: as they are expected on new rows, if that is known."""
+    if part is None:
+        part = "expected" if "expected" in scorer.gaps_ else "train"
     return np.abs([gap.value for gap in scorer.gaps_[part]])
 
 
@@ -79,7 +83,9 @@ def test_the_tolerance_is_reached_on_german(german, constraint):
         sensitive_features=german.groups,
         constraints=constraint,
     )
-    np.testing.assert_allclose(np.abs([gap.value for gap in found]), gap_sizes(fair), atol=1e-12)
+    sizes = np.abs([gap.value for gap in found])
+    np.testing.assert_allclose(sizes, gap_sizes(fair, "train"), atol=1e-12)
+    assert sizes.max() <= 0.05
     assert auc(fair, german.X, german.y) > 0.8
 
 
@@ -106,7 +112,9 @@ def test_several_constraints_and_three_groups():
     assert scorer.converged_
     assert scorer.groups_ == ("a", "b", "c")
     assert len(scorer.gap_names_) == len(gap_sizes(scorer)) == 3 + 12
-    assert gap_sizes(scorer).max() <= 0.031
+    allowed = allowances(scorer, X, y, group)
+    assert np.all(allowed >= 0.03)
+    assert np.all(gap_sizes(scorer) <= allowed + 0.001)
 
 
 def test_a_stronger_penalty_leaves_a_smaller_gap():
@@ -141,8 +149,8 @@ def test_history():
     assert all(gaps.shape == (1,) for gaps in history.gaps)
     assert 0 < scorer.n_iter_ <= 120
     assert scorer.model_.count("\nTree=") == scorer.n_iter_
-    at = int(np.argmin(np.abs(np.ravel(history.gaps) - scorer.gaps_["train"][0].value)))
-    assert history.auc[at] == pytest.approx(auc(scorer, X, y), abs=1e-9)
+    assert np.abs(history.gaps[history.chosen]) == pytest.approx(gap_sizes(scorer), abs=1e-9)
+    assert history.auc[history.chosen] == pytest.approx(auc(scorer, X, y), abs=1e-9)
 
 
 # ---------------------------------------------------------------------- rows held out

@@ -1,6 +1,7 @@
 """Another library than LightGBM: stumps on single features, in this file alone."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from evenscore import BoostedScorer
 from evenscore.learning import Booster
-from evenscore.learning.boosters import BOOSTERS, LightGBMBooster, booster_class
+from evenscore.learning.boosters import BOOSTERS, LightGBMBooster, TreeSettings, booster_class
 
 
 class Stumps(Booster):
@@ -144,3 +145,121 @@ def test_scores_of_the_first_trees_add_up():
     booster = LightGBMBooster.from_text(scorer.model_)
     parts = booster.predict(X, last=5), booster.predict(X, first=5)
     np.testing.assert_allclose(sum(parts), booster.predict(X), atol=1e-12)
+
+
+# ---------------------------------------------------------------------- forks
+
+SETTINGS = TreeSettings(
+    learning_rate=0.2,
+    max_leaves=5,
+    min_rows=10,
+    l2=1.0,
+    features_per_tree=1.0,
+    features_per_split=1.0,
+    rows_per_tree=1.0,
+    max_bins=255,
+    categorical=(),
+    monotone=(),
+    seed=0,
+    threads=1,
+)
+
+
+def towards(target):
+    """Slopes of the squared distance from a target."""
+    return lambda raw: (raw - target, np.ones(len(raw)))
+
+
+def grown(booster, target, rounds):
+    for _ in range(rounds):
+        assert booster.grow(towards(target))
+    return booster
+
+
+@pytest.fixture
+def forked():
+    """A trunk of five trees, and two forks that go on to different targets."""
+    X, y, _ = rows(400)
+    offset = 0.1 * X[:, 1]
+    trunk = grown(LightGBMBooster.begin(X, offset, SETTINGS), y, 5)
+    text = trunk.to_text(5)
+    one = grown(trunk.fork(), np.sin(X[:, 2]), 4)
+    two = grown(trunk.fork(), np.cos(X[:, 0]), 3)
+    return X, y, offset, text, one, two
+
+
+def test_forks_go_on_from_the_same_trees(forked):
+    X, y, offset, text, one, two = forked
+    assert (one.n_trees, two.n_trees) == (9, 8)
+    trunk = LightGBMBooster.from_text(text).predict(X)
+    for fork in (one, two):
+        np.testing.assert_allclose(fork.training_scores(), offset + fork.predict(X), atol=1e-12)
+        np.testing.assert_allclose(fork.predict(X, last=5), trunk, atol=1e-12)
+    assert np.ptp(one.predict(X, first=5) - two.predict(X, first=5)) > 0.1
+    # A fork grows what the trunk would have grown.
+    whole = grown(LightGBMBooster.begin(X, offset, SETTINGS), y, 5)
+    whole = grown(whole, np.sin(X[:, 2]), 4)
+    np.testing.assert_allclose(one.predict(X), whole.predict(X), atol=1e-9)
+
+
+def test_the_text_of_a_fork_holds_the_trunk_too(forked):
+    X, _, _, text, one, two = forked
+    for fork in (one, two):
+        for n_trees in range(fork.n_trees + 1):
+            joined = fork.to_text(n_trees)
+            assert joined.count("\nTree=") == n_trees
+            again = LightGBMBooster.from_text(joined)
+            assert again.n_trees == n_trees
+            expected = fork.predict(X, last=n_trees)
+            np.testing.assert_allclose(again.predict(X), expected, rtol=0, atol=1e-12)
+        assert fork.to_text(5) == text
+    assert LightGBMBooster.from_text(one.to_text(9)).to_text(9).count("\nTree=") == 9
+
+
+def test_scores_of_a_fork_add_up(forked):
+    X, _, _, _, one, _ = forked
+    for first, last in ((0, 3), (3, 5), (2, 7), (5, 9), (7, 9), (0, 9), (4, 4)):
+        parts = [one.predict(X, first=k, last=k + 1) for k in range(first, last)]
+        expected = np.sum(parts, axis=0) if parts else np.zeros(len(X))
+        np.testing.assert_allclose(one.predict(X, first=first, last=last), expected, atol=1e-12)
+
+
+def test_a_fork_of_a_fork(forked):
+    X, _, offset, _, _, two = forked
+    third = grown(two.fork(), X[:, 1], 2)
+    assert third.n_trees == 10
+    assert third.to_text(10).count("\nTree=") == 10
+    again = LightGBMBooster.from_text(third.to_text(10))
+    np.testing.assert_allclose(again.predict(X), third.predict(X), atol=1e-12)
+    np.testing.assert_allclose(third.training_scores(), offset + third.predict(X), atol=1e-12)
+
+
+def test_a_fork_before_the_first_tree():
+    X, y, _ = rows(400)
+    trunk = LightGBMBooster.begin(X, np.zeros(400), SETTINGS)
+    fork = grown(trunk.fork(), y, 3)
+    assert fork.n_trees == 3
+    whole = grown(LightGBMBooster.begin(X, np.zeros(400), SETTINGS), y, 3)
+    np.testing.assert_allclose(fork.predict(X), whole.predict(X), atol=1e-12)
+    none = LightGBMBooster.from_text(fork.to_text(0))
+    assert none.n_trees == 0
+    np.testing.assert_array_equal(none.predict(X), 0.0)
+
+
+def test_the_leaves_of_the_last_tree(forked):
+    X, _, _, _, one, _ = forked
+    added = np.unique(one.predict(X, first=8))
+    np.testing.assert_allclose(np.sort(one.last_leaves()), added, atol=1e-12)
+    assert 2 <= len(added) <= 5
+
+
+def test_one_tree_is_what_its_number_says():
+    """With one round the likelihood has none: the constrained score starts from no tree at all."""
+    X, y, group = rows(600)
+    scorer = BoostedScorer("bnsp", n_estimators=1, strength=0.5, linear_start=True, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        scorer.fit(X, y, sensitive_features=group)
+    assert scorer.model_.count("\nTree=") == scorer.n_iter_ <= 1
+    history = scorer.history_
+    assert scorer.score(X, y) == pytest.approx(history.auc[history.chosen], abs=1e-9)

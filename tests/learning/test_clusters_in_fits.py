@@ -205,8 +205,8 @@ def test_folds_of_repairs_and_paths_keep_clusters_whole(monkeypatch):
 
 
 SCORERS = [
-    LinearScorer(FAMILIES, cross_fit=2, validation_fraction=0.3, random_state=0),
-    BoostedScorer(FAMILIES, cross_fit=2, validation_fraction=0.3, random_state=0),
+    LinearScorer(FAMILIES, tolerance=0.2, cross_fit=2, validation_fraction=0.3, random_state=0),
+    BoostedScorer(FAMILIES, cross_fit=2, validation_fraction=0.3, n_estimators=60, random_state=0),
     NeuralScorer("intra_group", validation_fraction=0.3, n_iter=50, random_state=0),
     RepairedScorer(LogisticRegression(), ROC, cv=3, random_state=0),
 ]

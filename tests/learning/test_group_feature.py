@@ -22,6 +22,7 @@ from evenscore.metrics import rate_gap
 
 CUTS = Cuts(between=(0.2, 0.5))
 FAIR = RateConstraint("fnr", cuts=CUTS, tolerance=0.03)
+QUICK = RateConstraint("fnr", cuts=Cuts(at=0.3), tolerance=0.05)  # reached at the first attempt
 
 
 def hidden(n=4000, seed=0):
@@ -76,16 +77,17 @@ def test_it_is_the_score_of_a_matrix_with_the_group_in_it(name):
     codes = np.where(group == "m", 1.0, 0.0)
     by_hand = np.column_stack([X, codes] if name == "boosted" else [X, 1.0 - codes, codes])
     options = {"categorical_features": [2]} if name == "boosted" else {}
-    one = fitted(SCORERS[name](FAIR, **options), by_hand, y, sensitive_features=group)
-    two = fitted(SCORERS[name](FAIR, use_groups=True), X, y, sensitive_features=group)
+    one = fitted(SCORERS[name](QUICK, **options), by_hand, y, sensitive_features=group)
+    two = fitted(SCORERS[name](QUICK, use_groups=True), X, y, sensitive_features=group)
     expected = one.decision_function(by_hand)
     score = two.decision_function(X, sensitive_features=group)
     np.testing.assert_allclose(score, expected, rtol=1e-9)
     labels = np.where(score > 0.0, 1, 0)
     np.testing.assert_array_equal(two.predict(X, sensitive_features=group), labels)
-    assert two.score(X, y, sensitive_features=group) == np.mean(labels == y)
+    auc = roc_auc_score(y, score)
+    assert two.score(X, y, sensitive_features=group) == pytest.approx(auc, abs=1e-12)
     sparser = fitted(
-        SCORERS[name](FAIR, use_groups=True), sparse.csr_array(X), y, sensitive_features=group
+        SCORERS[name](QUICK, use_groups=True), sparse.csr_array(X), y, sensitive_features=group
     )
     again = sparser.decision_function(sparse.csr_array(X), sensitive_features=group)
     np.testing.assert_allclose(again, score, atol=1e-6)
@@ -94,9 +96,9 @@ def test_it_is_the_score_of_a_matrix_with_the_group_in_it(name):
 @pytest.mark.parametrize("name", ["linear", "boosted"])
 def test_names_of_groups_and_order_of_rows_do_not_matter(name):
     X, y, group = hidden(600)
-    one = fitted(SCORERS[name](FAIR, use_groups=True), X, y, sensitive_features=group)
+    one = fitted(SCORERS[name](QUICK, use_groups=True), X, y, sensitive_features=group)
     other = np.where(group == "m", "x", "y")  # in the other order
-    two = fitted(SCORERS[name](FAIR, use_groups=True), X, y, sensitive_features=other)
+    two = fitted(SCORERS[name](QUICK, use_groups=True), X, y, sensitive_features=other)
     scores = (
         one.decision_function(X, sensitive_features=group),
         two.decision_function(X, sensitive_features=other),
@@ -152,9 +154,11 @@ def test_weights_held_out_rows_and_cross_fitting():
     X, y, group = hidden(800)
     weight = np.random.default_rng(0).integers(0, 3, 800).astype(float)
     for name in ("linear", "boosted"):
-        scorer = SCORERS[name](FAIR, use_groups=True, cross_fit=2, validation_fraction=0.2)
+        scorer = SCORERS[name](QUICK, use_groups=True, cross_fit=2, validation_fraction=0.2)
         scorer = fitted(scorer, X, y, sensitive_features=group, sample_weight=weight)
-        assert set(scorer.gaps_) == {"train", "validation", "cross_fit"}
+        known = {"expected"} & set(scorer.gaps_)  # of trees, if they were grown with constraints
+        assert set(scorer.gaps_) == {"train", "validation", "cross_fit"} | known
+        assert name == "boosted" or not known
         assert abs(scorer.gaps_["cross_fit"][0].value) < 0.2
 
 
@@ -172,7 +176,10 @@ def test_what_is_refused(name):
             method(X)
     with pytest.raises(ValueError, match=sentence):
         told.score(X, y)
-    blind = fitted(SCORERS[name](), X, y, sensitive_features=group)
+    sentence = "^sensitive_features are given, but nothing is to be equal between groups: pass cons"
+    with pytest.raises(ValueError, match=sentence):
+        SCORERS[name]().fit(X, y, sensitive_features=group)
+    blind = fitted(SCORERS[name](), X, y)
     with pytest.raises(ValueError, match=rf"^This {kind} needs no groups to score, being fitted"):
         blind.predict(X, sensitive_features=group)
     new = group.copy()
@@ -202,15 +209,15 @@ def test_metadata_routing():
     X, y, group = hidden(300)
     grid = {"l2": [0.01, 0.1]}
     with config_context(enable_metadata_routing=True):
-        blind = LinearScorer().set_fit_request(sensitive_features=True)
+        blind = LinearScorer("bnsp", tolerance=0.3).set_fit_request(sensitive_features=True)
         search = GridSearchCV(blind, grid, cv=2).fit(X, y, sensitive_features=group)
-        assert search.best_score_ > 0.5
+        assert search.best_score_ > 0.6
         told = LinearScorer(use_groups=True).set_fit_request(sensitive_features=True)
         told.set_score_request(sensitive_features=True)
         search = GridSearchCV(told, grid, cv=2).fit(X, y, sensitive_features=group)
         params = {"sensitive_features": group}
-        accuracy = cross_val_score(told, X, y, cv=3, params=params).mean()
-        assert min(accuracy, search.best_score_) > 0.75
+        auc = cross_val_score(told, X, y, cv=3, params=params).mean()
+        assert min(auc, search.best_score_) > 0.85
         told.set_predict_request(sensitive_features=True)
         told.set_decision_function_request(sensitive_features=True)
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import norm
-from sklearn.exceptions import ConvergenceWarning
 
 from evenscore import BoostedScorer, Cuts, LinearScorer, RateConstraint, rate_names
 from evenscore.gaps.cuts import TRAINED
@@ -146,7 +145,10 @@ def gaussian(n, seed):
     return X, y.astype(int), np.where(z, "b", "a"), delta, shift
 
 
-@pytest.mark.parametrize("rates", [("fpr",), ("fnr",), ("fpr", "fnr")])
+@pytest.mark.parametrize(
+    "rates",
+    [("fpr",), *(pytest.param(r, marks=pytest.mark.slow) for r in (("fnr",), ("fpr", "fnr")))],
+)
 def test_linear_scorer_finds_the_known_optimum(rates):
     """By either rate: the optimum is δ less its part along a, with AUC Φ(|w|/√2)."""
     X, y, groups, delta, shift = gaussian(40_000, 0)
@@ -154,8 +156,9 @@ def test_linear_scorer_finds_the_known_optimum(rates):
     best = norm.cdf(np.sqrt(optimum @ optimum / 2))
     fair = RateConstraint(*rates, cuts=RANGE, tolerance=0.0)
     scorer = LinearScorer(fair, compress=False, margin=0.0, guards=False)
-    with pytest.warns(ConvergenceWarning, match="did not reach"):  # a gap of exactly zero
-        scorer.fit(X, y, sensitive_features=groups)
+    scorer.fit(X, y, sensitive_features=groups)
+    assert {found.state for found in scorer.verdicts_} == {"cannot tell"}  # a gap of exactly zero
+    assert scorer.converged_
     found = scorer.coef_ / np.linalg.norm(scorer.coef_)
     cosine = found @ optimum / np.linalg.norm(optimum)
     assert cosine > 0.995
@@ -181,7 +184,7 @@ def test_the_optimum_of_that_law_is_one():
 
 @pytest.mark.parametrize("kind", [LinearScorer, BoostedScorer])
 def test_gaps_are_closed_over_the_whole_range(kind):
-    X, y, groups, _, _ = gaussian(20_000, 3)
+    X, y, groups, _, _ = gaussian(10_000, 3)
     free = kind(random_state=0).fit(X, y)
     before = BOTH.values(_table(free, X, y, groups))
     scorer = kind(BOTH, random_state=0).fit(X, y, sensitive_features=groups)
@@ -203,7 +206,7 @@ def test_a_strength_buys_smaller_gaps():
         scorer = LinearScorer(fair, strength=strength, max_iter=40)
         scorer.fit(X, y, sensitive_features=groups)
         worst.append(abs(scorer.gaps_["train"][0].value))
-        aucs.append(scorer.history_.auc[-1])
+        aucs.append(scorer.history_.auc[scorer.history_.chosen])
         assert abs(scorer.history_.multipliers[-1][0]) <= strength + 1e-9
     assert worst[0] > worst[1] > worst[2]
     assert aucs[0] > aucs[1] > aucs[2]

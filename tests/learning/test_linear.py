@@ -1,8 +1,10 @@
 import pickle
+import re
 import warnings
 
 import numpy as np
 import pytest
+from conftest import allowances
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -157,8 +159,11 @@ def test_several_constraints_and_three_groups():
     scorer.fit(X, y, sensitive_features=group)
     assert scorer.converged_
     assert len(scorer.gap_names_) == 6
-    for name in ("inter_group", "bnsp"):
-        assert abs(strict(scorer, X, y, group, name)[1]) <= 0.031
+    allowed = allowances(scorer, X, y, group)  # no less than chance explains
+    assert np.all(allowed >= 0.03)
+    assert np.all(np.abs([gap.value for gap in scorer.gaps_["train"]]) <= allowed + 0.001)
+    for name, most in (("inter_group", allowed[:3].max()), ("bnsp", allowed[3:].max())):
+        assert abs(strict(scorer, X, y, group, name)[1]) <= most + 0.001
 
 
 def test_a_stronger_penalty_leaves_a_smaller_gap():
@@ -195,12 +200,16 @@ def test_what_cannot_be_reached_is_named():
     assert not scorer.converged_
 
 
-def test_warnings_point_at_the_call_of_fit(german):
-    for options in (dict(strength=1.0), dict(tolerance=0.0)):
-        scorer = LinearScorer(ROC, max_iter=1, **options)
-        with pytest.warns(ConvergenceWarning) as caught:
-            scorer.fit(german.X, german.y, sensitive_features=german.groups)
-        assert [warning.filename for warning in caught] == [__file__]
+def test_warnings_point_at_the_call_of_fit():
+    X, y, group = rows()
+    X = X[:, :1] + group[:, None]  # a gap that no score of one feature closes
+    for options, sentence in (
+        (dict(strength=0.5, max_iter=1), "while AUC − strength · |gaps| was still rising"),
+        (dict(tolerance=0.0), "LinearScorer did not reach inter_group, 0 and 1"),
+    ):
+        with pytest.warns(ConvergenceWarning, match=re.escape(sentence)) as caught:
+            LinearScorer("inter_group", **options).fit(X, y, sensitive_features=group)
+        assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_many_rows_start_from_some_of_them():
@@ -236,9 +245,12 @@ def test_what_is_within_the_tolerance_is_not_given_up_for_less():
     scorer = LinearScorer("inter_group", max_iter=60)
     scorer.fit(X, y, sensitive_features=2 * group + np.arange(600) % 2)
     gaps, aucs = np.array(scorer.history_.gaps), np.array(scorer.history_.auc)
-    within = np.abs(gaps).max(axis=1) <= 0.02
+    groups = 2 * group + np.arange(600) % 2
+    within = np.all(np.abs(gaps) <= allowances(scorer, X, y, groups) + 0.001, axis=1)
     assert scorer.converged_
-    assert roc_auc_score(y, scorer.decision_function(X)) > aucs[within].max() - 0.01
+    assert within.any()
+    assert within[scorer.history_.chosen]
+    assert roc_auc_score(y, scorer.decision_function(X)) == pytest.approx(aucs[within].max())
 
 
 def test_a_penalty_without_constraints_is_no_penalty():
@@ -275,9 +287,9 @@ def test_a_score_worse_than_chance_is_not_kept():
 @pytest.mark.parametrize(
     "options",
     [
-        dict(constraints="inter_group"),
+        dict(constraints="inter_group", tolerance=0.15),
         dict(constraints="bnsp", strength=0.05),
-        dict(constraints=RocConstraint(rates=(0.25,)), tolerance=0.1),
+        dict(constraints=RocConstraint(rates=(0.25,)), tolerance=0.2),
         dict(),
     ],
 )
@@ -290,6 +302,8 @@ def test_weights_are_repetitions(options):
     two = LinearScorer(**options).fit(
         *(np.repeat(column, times, axis=0) for column in (X, y)), **repeated
     )
+    # Restarts are guided by steps, and would make rounding errors large.
+    assert "restart" not in one.history_.stage
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-4, atol=1e-5)
     # A cut between the same two scores:
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
@@ -502,10 +516,12 @@ def test_useless_features():
     X, y, group = rows()
     zeros = LinearScorer("inter_group").fit(0.0 * X, y, sensitive_features=group)
     assert np.all(zeros.decision_function(0.0 * X) == 0.0)
-    with_constant = LinearScorer("inter_group").fit(
+    with_constant = LinearScorer("inter_group", tolerance=0.06).fit(
         np.c_[X, np.full(len(X), 7.0)], y, sensitive_features=group
     )
-    plain = LinearScorer("inter_group", l2=with_constant_l2(X)).fit(X, y, sensitive_features=group)
+    plain = LinearScorer("inter_group", tolerance=0.06, l2=with_constant_l2(X))
+    plain.fit(X, y, sensitive_features=group)
+    assert "restart" not in plain.history_.stage  # which would make rounding errors large
     np.testing.assert_allclose(with_constant.coef_[:3], plain.coef_, rtol=1e-3, atol=1e-4)
 
 
@@ -564,7 +580,7 @@ def test_grid_search_with_routed_groups():
 
 def test_cross_validate_with_groups_as_parameters():
     X, y, group = rows(400)
-    scorer = LinearScorer("inter_group", tolerance=0.05)
+    scorer = LinearScorer("inter_group", tolerance=0.1)
     with config_context(enable_metadata_routing=True):
         routed = cross_validate(
             clone(scorer).set_fit_request(sensitive_features=True),

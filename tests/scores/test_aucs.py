@@ -9,7 +9,7 @@ from evenscore import GroupedScores
 from evenscore.gaps.equalities import elementary_gaps
 from evenscore.gaps.roc import anchored_gap_curve, anchored_gaps
 from evenscore.scores import aucs as measures
-from evenscore.scores.aucs import auc_matrix, inter_group_curve
+from evenscore.scores.aucs import auc_matrix, inter_group_curve, overall_auc
 
 
 def make(y, score, group, weight=None):
@@ -91,9 +91,27 @@ def test_an_empty_cell_is_nan_and_leaves_the_rest_alone():
     assert np.isfinite(matrix.overall)
 
 
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([1, 2, 5]),
+    st.sampled_from([None, 10, 1]),
+    st.sampled_from([None, "integer", "real"]),
+)
+def test_the_overall_auc_needs_no_matrix(seed, n_groups, levels, weights):
+    y, score, group, weight = draw(seed, n=40, n_groups=n_groups, levels=levels, weights=weights)
+    alone, known = (make(y, score, group, weight) for _ in range(2))
+    matrix = auc_matrix(known)
+    assert overall_auc(alone) == pytest.approx(matrix.overall, abs=1e-13)
+    assert overall_auc(known) == matrix.overall  # read off a matrix that is there
+    assert overall_auc(alone) == pytest.approx(
+        roc_auc_score(y, score, sample_weight=weight), abs=1e-12
+    )
+
+
 def test_a_missing_class_has_no_overall_auc():
     matrix = auc_matrix(make([1, 1], [1, 2], ["a", "b"]))
     assert np.isnan(matrix.overall)
+    assert np.isnan(overall_auc(make([1, 1], [1, 2], ["a", "b"])))
 
 
 def test_constant_scores_tie_everything():

@@ -278,8 +278,10 @@ class LightGBMBooster(Booster):
         """LightGBM's text format; of no trees at all, too."""
         own = str(self.model.model_to_string(num_iteration=max(n_trees - self.n_before, 1)))
         if not self.before:
-            return own
-        return _joined(self.before, own) if n_trees > self.n_before else self.before
+            return own if n_trees else _joined(own, n_trees=0)
+        if n_trees == self.n_before:
+            return self.before
+        return _joined(self.before, own, n_trees=n_trees)
 
     @classmethod
     def from_text(cls, text: str) -> Self:
@@ -289,15 +291,16 @@ class LightGBMBooster(Booster):
 
 def _trees_of(text: str) -> tuple[str, list[str], str]:
     """What comes before the trees in LightGBM's text format, the trees, and what comes after."""
-    head, rest = text.split("Tree=", 1)
-    trees, tail = rest.split("end of trees", 1)
-    return head, [part.split("\n", 1)[1] for part in trees.split("Tree=")], f"end of trees{tail}"
+    trees, tail = text.split("end of trees", 1)
+    head, *parts = re.split(r"^Tree=\d+\n", trees, flags=re.MULTILINE)
+    return head, parts, f"end of trees{tail}"
 
 
-def _joined(first: str, second: str) -> str:
-    """The trees of two texts as one text: renumbered, with the sizes that the format wants."""
-    head, trees, tail = _trees_of(first)
-    trees = [f"Tree={k}\n{tree}" for k, tree in enumerate(trees + _trees_of(second)[1])]
+def _joined(*texts: str, n_trees: int) -> str:
+    """The first trees of some texts as one text: renumbered, with the sizes the format wants."""
+    head, _, tail = _trees_of(texts[0])
+    trees = [tree for text in texts for tree in _trees_of(text)[1]][:n_trees]
+    trees = [f"Tree={k}\n{tree}" for k, tree in enumerate(trees)]
     sizes = " ".join(str(len(tree.encode())) for tree in trees)
     head = re.sub(r"^tree_sizes=.*$", f"tree_sizes={sizes}", head, flags=re.MULTILINE)
     return head + "".join(trees) + tail

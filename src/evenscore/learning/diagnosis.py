@@ -118,13 +118,13 @@ tolerance 0.02; 100 positives of b are too few to tell, about 280 might do.
     closed = over <= SLACK
     by_chance = not closed and abs(expected) <= allowed + SLACK
     why = "the scorer fits its training rows too closely: regularise it, or train on more rows"
-    if not closed and moved and abs(training.value) <= tolerance + SLACK:
-        why = "what returns on new rows is more than training could make up for"
-    elif by_chance:
+    if by_chance:
         why = (
             f"{size:g} {few} are so few that chance makes a gap of {allowed:.3f}, and to train for "
             "less would be to fit noise"
         )
+    elif not closed and moved and abs(training.value) <= tolerance + SLACK:
+        why = "what returns on new rows is more than training could make up for"
     elif not closed and conflict:
         why = conflict
     elif not closed and over <= 2.0 / size:

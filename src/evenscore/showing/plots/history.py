@@ -101,7 +101,8 @@ class HistoryDisplay(Display):
         # What the score is compared with is no step of its training.
         steps = history.entries("learning", "restart") or range(len(history))
         return cls(
-            *([column[k] for k in steps] for column in (history.auc, history.gaps)),
+            [history.auc[k] for k in steps],
+            [history.gaps[k] for k in steps],
             [history.multipliers[k] for k in steps],
             tuple(scorer.gap_names_),
             tolerances.pop() if len(tolerances) == 1 else None,
