@@ -2,13 +2,13 @@
 
 Both grow as many trees of the same size from the same rows, on one thread, and both build their own
 data set of bins. Two ratios: of the constrained trees alone, and of a fit as users call it, which
-also learns the score without constraints and a reweighed one, tells the price and reports gaps with
+also learns the score without constraints and a reweighed one, tells the price, reports gaps with
 intervals, and starts again where it has failed. All are fitted in turn, so that a busy machine
-slows all down, and the ratios are medians over repeats. Beside them: AUC and worst gaps on test rows
-of the fit, of plain LightGBM, and of LightGBM with the weights of Kamiran and Calders (2012) under
-which class and group are independent. Gaps are those of what was asked: ROC gaps at the rates 1/8
-and 1/4 of both classes, or error rates over all cuts with an overall false positive rate of 5 % to
-35 %.
+slows all down, and the ratios are medians over repeats. Beside them: AUC and worst gaps on test
+rows of the fit, of plain LightGBM, and of LightGBM with the weights of Kamiran and Calders (2012)
+under which class and group are independent. Gaps are those of what was asked: ROC gaps at the rates
+1/8 and 1/4 of both classes, or error rates over all cuts with an overall false positive rate of 5 %
+to 35 %.
 
     python benchmarks/fit_cost.py                          # some minutes
     python benchmarks/fit_cost.py --data adult bank --asked roc --repeats 9

@@ -9,12 +9,12 @@ import numpy as np
 from evenscore.learning.boosters import Booster, TreeSettings
 from evenscore.learning.boosting import (
     EVERY,
-    START,
     Gradient,
     HeldOut,
     Likelihood,
     OwnPull,
     TreeChoice,
+    likely_rounds,
 )
 from evenscore.learning.multipliers import AugmentedLagrangian, excess, shared
 from evenscore.learning.objective import Objective
@@ -48,7 +48,7 @@ class Growth:
     def __post_init__(self) -> None:
         task, objective = self.task, self.objective
         self.choice = TreeChoice(task.allowances(objective), task.strengths(objective))
-        self.start = round(START * self.rounds)
+        self.start = likely_rounds(len(self.train), self.rounds)
         self.aim = task.aims(objective, self.margin)
 
     def run(self, trunk: Booster, beaten: Collection[Stage] = ()) -> TreeChoice:
