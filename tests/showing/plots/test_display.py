@@ -123,6 +123,22 @@ def test_an_estimator_is_its_scores(display):
         assert plots.figure_bytes(one.figure_) == plots.figure_bytes(two.figure_)
 
 
+def test_scorers_that_know_groups_are_told_them():
+    rng = np.random.default_rng(0)
+    X, group = rng.normal(size=(200, 3)), rng.choice(["a", "b"], 200)
+    y = (X[:, 0] + (group == "a") + rng.normal(size=200) > 0).astype(int)
+    columns = dict(sensitive_features=group)
+    for scorer in (
+        es.LinearScorer(use_groups=True),
+        es.RepairedScorer(LogisticRegression(), "bnsp", cv=2, random_state=0),
+    ):
+        scorer.fit(X, y, **columns)
+        one = plots.GroupRocDisplay.from_estimator(scorer, X, y, **columns)
+        score = scorer.decision_function(X, **columns)
+        two = plots.GroupRocDisplay.from_predictions(y, score, **columns)
+        assert plots.figure_bytes(one.figure_) == plots.figure_bytes(two.figure_)
+
+
 def test_response_methods():
     rng = np.random.default_rng(0)
     X, group = rng.normal(size=(300, 2)), np.tile(["a", "b", "b"], 100)

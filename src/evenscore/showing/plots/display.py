@@ -223,7 +223,9 @@ def _scores_of(
     if name is None:
         raise TypeError(f"{type(estimator).__name__} has no {' and no '.join(wanted)}.")
     method = getattr(estimator, name)
+    # Scorers take groups if they were fitted with them as a feature, and refuse them otherwise.
     takes_groups = "sensitive_features" in signature(method).parameters
+    takes_groups = takes_groups and getattr(estimator, "use_groups", True)
     scores = method(X, sensitive_features=groups) if takes_groups else method(X)
     scores = np.asarray(to_array(scores, name) if np.ndim(scores) == 1 else scores)
     second = _scored_label(estimator)
