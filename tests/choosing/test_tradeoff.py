@@ -393,7 +393,8 @@ def test_prices_are_told_not_warned_of():
 
 
 def test_convergence_is_told_not_shown(capsys):
-    X, y, groups = rows(120)
+    X, y, groups = rows(240)
+    X = X[:, :1] + 2.0 * (groups == "b")[:, None]  # a gap that no score of one feature closes
     constraints = ["inter_group", "intra_group", RocConstraint(on="both", rates=(0.25, 0.5))]
     scorer = LinearScorer(constraints, max_iter=1, max_inner_iter=1, verbose=True)
     with warnings.catch_warnings():
