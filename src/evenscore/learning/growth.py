@@ -55,8 +55,8 @@ class Growth:
         """Grow from no tree; gives the best that was seen, but of stages known to be beaten."""
         self.choice.beaten = frozenset(beaten)
         self._grow(trunk, Likelihood(self.train, self.rounds), self.start)
-        if not self.task.constraints:
-            self._likely(trunk, self.train, "without constraints")
+        if not self.task.constraints:  # a fork, as beside constraints: the same score
+            self._likely(trunk.fork() or trunk, self.train, "without constraints")
             return self.choice
         branch = None if self.task.quick else trunk.fork()
         if branch is None:  # quick, or a library that cannot: the price then takes another fit

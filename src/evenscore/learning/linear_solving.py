@@ -226,4 +226,5 @@ class Solver:
         self.look(members[0][1], "restart")
 
     def _merit(self, weights: Floats) -> float:
-        return self.choice.merit_of(self.problem.objective.strict(self.problem.score(weights)))[1]
+        reported = self.problem.objective.reported(self.problem.score(weights))
+        return self.choice.merit_of(reported)[1]

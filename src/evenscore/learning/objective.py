@@ -211,6 +211,14 @@ class Objective:
         """The exact overall AUC."""
         return overall_auc(self._grouped(score))
 
+    def reported(self, score: Floats) -> Strict:
+        """The exact overall AUC and the gaps as they are reported, none of the terms."""
+        scores = self._grouped(score)
+        gaps = [family.values(scores) for family in self.terms.constraints]
+        return Strict(
+            overall_auc(scores), np.zeros(0), np.concatenate([np.zeros(0), *gaps]) + self._expected
+        )
+
     def strict(self, score: Floats) -> Strict:
         """The exact overall AUC, and the exact gap of every term and as it is reported."""
         scores = self._grouped(score)

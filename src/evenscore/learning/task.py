@@ -159,7 +159,7 @@ class TrainingScores:
         Of the scorer, as `raw_score` would give them.
     expected : array, optional
         Of the scorer, as they would be on new rows like these: without what a row has done to its
-        own score. `free` is then so too, and so are the entries of the history.
+        own score. So are then the gaps in the history, of what was learned with constraints.
     """
 
     free: Floats
