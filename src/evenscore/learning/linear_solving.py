@@ -22,6 +22,7 @@ from evenscore.scores.arrays import Floats
 
 _PATIENCE = 5  # updates without a better penalised AUC, after which a fit is done
 _LEVELS = (0.6, 0.35, 0.2, 0.1, 0.05)  # of the tightening, as shares of the first excess
+_INNER = 15  # iterations of L-BFGS between updates on the way: each starts near its solution
 _DEAR = 0.05  # a price, in AUC, at which another way is looked for
 _MOVES, _MOST_COLUMNS = 600, 64  # random moves of the best weights, and of how many at most
 _POPULATION, _DRAWN, _FEW_COLUMNS = 24, 300, 16  # that moves; drawn at random for few features
@@ -126,6 +127,7 @@ class Solver:
         *,
         state: MultiplierState | None = None,
         level: float = 0.0,
+        max_inner_iter: int | None = None,
     ) -> tuple[Floats, MultiplierState, bool]:
         """Minimise, look at the strict gaps, move the multipliers, and again.
 
@@ -139,7 +141,9 @@ class Solver:
         weights, settled, still, best = start, False, 0, -np.inf
         for number in range(max_iter):
             weights = self.problem.minimise(
-                weights, partial(self.rule.respond, state), self.max_inner_iter
+                weights,
+                partial(self.rule.respond, state),
+                self.max_inner_iter if max_inner_iter is None else max_inner_iter,
             )
             score = self.problem.score(weights)
             strict = objective.strict(score)
@@ -180,9 +184,13 @@ class Solver:
         strict = self.problem.objective.strict(self.problem.score(start))
         first = float(np.max(np.abs(excess(strict.terms, self.aim)), initial=0.0))
         weights, state = start, None
+        inner = min(_INNER, self.max_inner_iter)
         for share in _LEVELS:
-            weights, state, _ = self.solve(weights, 2, "restart", state=state, level=share * first)
-        self.solve(weights, max(2, max_iter // 2), "restart", state=state)
+            weights, state, _ = self.solve(
+                weights, 2, "restart", state=state, level=share * first, max_inner_iter=inner
+            )
+        rounds = max(2, max_iter // 2)
+        self.solve(weights, rounds, "restart", state=state, max_inner_iter=inner)
 
     def move_about(self) -> None:
         """Random moves of the best weights seen, kept where the exact objective is better.
