@@ -337,7 +337,7 @@ def test_weights():
     assert numbers(padded) == numbers(ones)
     # select passes the weights on.
     uneven = np.where(groups == "a", 5.0, 0.2)
-    scorer = path_of(X, y, groups, sample_weight=uneven).select(tolerance=0.1)
+    scorer = path_of(X, y, groups, sample_weight=uneven).select(tolerance=0.2)
     again = LinearScorer("inter_group", tolerance=scorer.tolerance)
     again.fit(X, y, sensitive_features=groups, sample_weight=uneven)
     assert np.array_equal(scorer.coef_, again.coef_)
@@ -354,7 +354,7 @@ def test_three_groups_and_labels_of_any_kind():
     named = np.where(y == 1, "yes", "no")
     other = path_of(pd.DataFrame(X, columns=list("uvw")), pl.Series(named), pd.Series(groups))
     assert numbers(other) == numbers(path)
-    assert list(other.select(tolerance=0.1).classes_) == ["no", "yes"]
+    assert list(other.select(tolerance=0.25).classes_) == ["no", "yes"]
     columns = pd.DataFrame({"sex": groups, "age": np.where(X[:, 2] > 0, "old", "young")})
     assert len(path_of(X, y, columns, tolerances=[0.1], cv=2).points[0].gaps) == 15
     assert numbers(path_of(pl.DataFrame(X), y, groups)) == numbers(path)
@@ -393,7 +393,7 @@ def test_prices_are_told_not_warned_of():
 
 
 def test_convergence_is_told_not_shown(capsys):
-    X, y, groups = rows(240)
+    X, y, groups = rows(2400)
     X = X[:, :1] + 2.0 * (groups == "b")[:, None]  # a gap that no score of one feature closes
     constraints = ["inter_group", "intra_group", RocConstraint(on="both", rates=(0.25, 0.5))]
     scorer = LinearScorer(constraints, max_iter=1, max_inner_iter=1, verbose=True)

@@ -252,7 +252,7 @@ def test_a_model_of_the_first_format_is_refused():
 @pytest.mark.parametrize(
     ("format_version", "evenscore_version", "writer"),
     [
-        ("3", "9.9", "evenscore 9.9"),
+        ("99", "9.9", "evenscore 9.9"),
         (2, "0.2.0", "evenscore 0.2.0"),
         (None, None, "another evenscore"),
         ("1", "x\n" * 1000, "another evenscore"),

@@ -67,7 +67,7 @@ def test_the_own_pull_is_what_a_leaf_would_be_without_the_row(l2):
     rng = np.random.default_rng(1)
     settings = TreeSettings(0.2, 6, 5, l2, 1.0, 1.0, 1.0, 255, (), (), 0, 1)
     booster = LightGBMBooster.begin(data.X, rng.normal(size=120), settings)
-    own = OwnPull(settings.learning_rate, l2, np.zeros(120))
+    own = OwnPull(settings.learning_rate, l2, 1.0, np.zeros(120))
     expected = np.zeros(120)
     raw = booster.training_scores()
     for _ in range(3):
@@ -92,7 +92,7 @@ def test_the_own_pull_is_what_a_leaf_would_be_without_the_row(l2):
 
 
 def test_before_the_first_round_nothing_is_known():
-    own = OwnPull(0.1, 1.0, np.zeros(3))
+    own = OwnPull(0.1, 1.0, 1.0, np.zeros(3))
     own.note(np.ones(3), np.array([1.0]))
     np.testing.assert_array_equal(own.total, 0.0)
 

@@ -416,6 +416,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "accept_sparse": "csr" if self.accepts_sparse else False,
             "ensure_all_finite": "allow-nan" if self.accepts_missing else True,
             "dtype": np.float64,
+            "order": "C",  # sums are then made in the same order, whatever X came from
         }
 
     def _finish(
@@ -455,7 +456,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             told.append((warning, ConvergenceWarning))
         self.price_ = None
         if known is not None and guarded:
-            self.price_ = price_of(known, scores, train, task)
+            self.price_ = price_of(known, scores, train, task, aware=bool(self.use_groups))
             if self.price_.warning is not None:
                 told.append((f"{type(self).__name__} {self.price_.warning}", PriceWarning))
         return told

@@ -111,6 +111,8 @@ class BoostedScorer(FairScorer):
     gap_names_
     gaps_
     verdicts_
+    price_
+    calibration_
     converged_
     history_
 
@@ -230,6 +232,7 @@ class BoostedScorer(FairScorer):
             )
         self.n_iter_ = choice.n_trees
         self.model_ = choice.booster.to_text(choice.n_trees)
+        choice.history.beaten = bool(beaten)
         if growth.free is not None:
             choice.history.scores = TrainingScores(growth.free, choice.raw, choice.expected)
         return choice.history

@@ -194,7 +194,7 @@ class LightGBMBooster(Booster):
             "learning_rate": settings.learning_rate,
             "num_leaves": settings.max_leaves,
             "min_data_in_leaf": settings.min_rows,
-            "min_sum_hessian_in_leaf": 0.0,
+            "min_sum_hessian_in_leaf": 1e-3,  # with 0, LightGBM fails on small bags
             "min_data_in_bin": 1,
             "feature_pre_filter": False,
             "lambda_l2": settings.l2,

@@ -212,7 +212,9 @@ class OwnPull:
         weight = np.bincount(leaf, curvature, minlength=len(values))
         value = values / self.learning_rate
         others = np.maximum(weight[leaf] - curvature, 0.0) + self.l2
-        self.total += self.learning_rate * (gradient + value[leaf] * curvature) / others
+        known = others > 1e-12  # a leaf of one row is that row's own work
+        pull = np.divide(gradient + value[leaf] * curvature, others, out=-value[leaf], where=known)
+        self.total += self.learning_rate * pull
 
     def expected(self, raw: Floats) -> Floats:
         """Scores as they would be on new rows like these."""

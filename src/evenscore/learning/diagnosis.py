@@ -23,6 +23,8 @@ from evenscore.scores.sources import counted
 if TYPE_CHECKING:
     from evenscore.learning.base import FairScorer
 
+_EXPECTED = "expected on new rows"
+
 State = Literal["reached", "reached in training", "cannot tell", "not reached"]
 
 _DENSE = 50_000_000  # entries of a sparse matrix that are looked at all at once
@@ -66,6 +68,8 @@ class GapOutcome:
 
     def __str__(self) -> str:
         text = f"{self.name}: {self.state}, {self.training.value:+.3f} in training"
+        if self.where == _EXPECTED:
+            text += f", {self.value:+.3f} {_EXPECTED}"
         if self.new is not None:
             new = self.new
             low, high = new.ends("within")
@@ -107,16 +111,18 @@ tolerance 0.02; 100 positives of b are too few to tell, about 280 might do.
     if new is not None and new.verdict is None:
         [new] = decide([new], tolerance, new.confidence_level)
     moved = expected != training.value
-    trained = expected, "expected on new rows" if moved else "on the training data"
+    trained = expected, _EXPECTED if moved else "on the training data"
 
     def outcome(state: State, decided: tuple[float, str], reason: str = "") -> GapOutcome:
         return GapOutcome(name, tolerance, training, new, state, *decided, reason)
 
     if not np.isfinite(expected):
-        return outcome("cannot tell", trained, f"{size:g} {cell} are too few")
+        known = training.warnings or (f"{size:g} {cell} are too few",)
+        return outcome("cannot tell", trained, known[0])
     over = abs(expected) - tolerance
     closed = over <= SLACK
-    by_chance = not closed and abs(expected) <= allowed + SLACK
+    beyond_new = new is not None and new.verdict == "beyond"  # which chance does not explain
+    by_chance = not closed and not beyond_new and abs(expected) <= allowed + SLACK
     why = "the scorer fits its training rows too closely: regularise it, or train on more rows"
     if by_chance:
         why = (
@@ -197,6 +203,8 @@ def diagnose(
     if crossed is not None:
         gaps["cross_fit"] = crossed
     name = type(scorer).__name__
+    if task.strength is not None and not task.constraints:
+        return gaps, [], True, None
     if task.strength is not None:  # a penalty promises no gap
         settled, warning = history.settled, None
         if settled is None:
@@ -219,10 +227,13 @@ def diagnose(
     by_cell, _, _ = train.separable(train.cell, len(sizes))
     outcomes = []
     far = np.where(beyond > SLACK, np.abs(expected) - tolerance, 0.0)
+    furthest = int(np.argmax(far)) if np.any(far > 0.0) else None
     for k, gap in enumerate(training):
         conflict = None  # the gap furthest beyond its tolerance, and not by chance, is looked into
-        if far[k] > 0.0 and k == np.argmax(far):
+        if k == furthest:
             conflict = _conflict(scorer, task, history, train, training_scores, training, k)
+        elif furthest is not None:
+            conflict = f"see {training[furthest].title}, the gap furthest beyond its tolerance"
         cells = np.flatnonzero(objective.terms.cells[k])
         small = int(cells[np.argmin(sizes[cells])])
         outcomes.append(
@@ -266,12 +277,16 @@ def _conflict(
     the gap was still falling when training ended, training is what has to go on. The gap is also
     tried alone, one more fit, if other kinds of gaps are asked for.
     """
-    chosen = history.stage[history.chosen] if history.chosen is not None else "learning"
-    if chosen in ("without constraints", "reweighed") and history.entries("learning"):
-        name = "one without constraints" if chosen == "without constraints" else "a reweighed one"
+    if history.beaten:
         return (
-            f"a score that closes it in training has been beaten by {name}, which ranks better and "
-            "leaves no larger gaps where they were compared"
+            "on rows not trained on, a score that closes it in training is beaten by one without "
+            "the constraints, which ranks better at smaller gaps"
+        )
+    reached = _reached(history, task.allowances(task.objective(train)))
+    if reached is not None:
+        return (
+            f"a score that reaches every tolerance was found, but its AUC is {reached:.3f}: a "
+            "larger tolerance, or a strength, says what is wanted"
         )
     tolerance = float(task.tolerances(task.objective(train))[number])
     alone = _reached_alone(scorer, task, train, gaps, number, tolerance)
@@ -290,17 +305,29 @@ def _conflict(
         return "it was still closing when training ended: train longer"
     else:
         lead = "no score of this kind that was tried reaches it"
-    useful = [point for point in history.frontier() if point[0] >= 0.5]
+        sizes = [abs(history.gaps[k][number]) for k in ways if history.auc[k] >= 0.5]
+        if any(size <= tolerance for size in sizes):
+            lead += " together with the others"
+    useful = [point for point in history.frontier("learning", "restart") if point[0] >= 0.5]
     if not useful:
         return lead
     auc, gap = useful[-1]
-    least = f"the smallest largest gap of all {len(ways)} iterates is {gap:.3f}, at AUC {auc:.3f}"
-    return f"{lead}; {least}"
+    return f"{lead}; the least that the largest gap came to is {gap:.3f}, at AUC {auc:.3f}"
+
+
+def _reached(history: History, allowed: Floats) -> float | None:
+    """The largest AUC of an entry above chance with every gap within what is allowed, if any."""
+    aucs = [
+        history.auc[k]
+        for k in range(len(history))
+        if history.auc[k] >= 0.5 and np.all(np.abs(excess(history.gaps[k], allowed)) <= SLACK)
+    ]
+    return max(aucs, default=None)
 
 
 def _still_falling(history: History, ways: list[int]) -> bool:
     """Whether the largest gap was at its smallest at the end, and fell by a tenth before it."""
-    sizes = np.array([np.max(np.abs(history.gaps[k]), initial=0.0) for k in ways])
+    sizes = np.array([np.max(np.nan_to_num(np.abs(history.gaps[k])), initial=0.0) for k in ways])
     quarter = max(2, len(sizes) // 4)
     if len(sizes) < 2 * quarter:
         return False

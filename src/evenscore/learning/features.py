@@ -19,7 +19,7 @@ class FeatureScaling:
     """Each feature divided by its standard deviation, after asinh((x − mean)/sd) if compressed.
 
     asinh is linear near the mean and logarithmic far from it: counts and amounts with long tails
-    stay useful in a linear score. A feature with two values has no tails, and is left alone: only
+    stay useful in a linear score. A feature of zero and one other value is left alone: only
     the columns in `tailed` (all, if None) are compressed. Zero is mapped to zero, so that sparse
     features stay sparse, and the mean of what comes out is in `mean`. A constant feature gets a
     scale of one.
@@ -85,9 +85,10 @@ def default_l2(train: TrainingSet) -> float:
 
 
 def _two_valued(X: Floats) -> Bools:
-    """Which columns hold two different values at most."""
+    """Which columns hold zero and one other value."""
     low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
-    return np.asarray(np.all((low == X) | (high == X), axis=0))
+    other = np.where(low == 0.0, high, low)
+    return np.asarray(np.all((X == 0.0) | (other == X), axis=0) & (low < high))
 
 
 def _moments(X: Any, share: Floats) -> tuple[Floats, Floats]:

@@ -105,7 +105,8 @@ class Growth:
         assert chosen is not None
         if history.auc[chosen] < 0.5:
             return True
-        beyond = np.abs(excess(history.gaps[chosen], self.choice.allowance))
+        allowed = np.maximum(self.choice.allowance, self.task.chances(self.objective))
+        beyond = np.nan_to_num(np.abs(excess(history.gaps[chosen], allowed)))
         return self.task.strength is None and bool(np.max(beyond, initial=0.0) > _FAILED)
 
     # ------------------------------------------------------------------ one attempt

@@ -50,15 +50,16 @@ def compared(
     return TrainingScores(first, final)
 
 
-def price_of(scores: TrainingScores, final: Floats, train: TrainingSet, task: Task) -> Price:
-    """What the constraints cost on the training rows; gaps as they are expected on new ones."""
+def price_of(
+    scores: TrainingScores, final: Floats, train: TrainingSet, task: Task, *, aware: bool = False
+) -> Price:
+    """What the constraints cost on the training rows; `aware` scorers know the group already."""
     objective = task.objective(train)
-    before = objective.strict(scores.free)
-    after = objective.strict(final if scores.expected is None else scores.expected)
-    repaired, left = _repaired(scores.free, train, task) or (None, None)
+    before, after = objective.reported(scores.free), objective.reported(final)
+    repaired, left = (None if aware else _repaired(scores.free, train, task)) or (None, None)
     return Price(
         before.auc,
-        objective.auc(final),
+        after.auc,
         _largest(before.gaps),
         _largest(after.gaps),
         repaired,
@@ -82,5 +83,5 @@ def _repaired(free: Floats, train: TrainingSet, task: Task) -> tuple[float, floa
         _, solution = find_maps(rows.grouped(score), task.constraints, RepairSettings())
     except ValueError:  # a family that no map is known to close, or cells too small for one
         return None
-    strict = task.objective(train).strict(apply_by_group(free, train.codes, solution.maps))
+    strict = task.objective(train).reported(apply_by_group(free, train.codes, solution.maps))
     return strict.auc, _largest(strict.gaps)

@@ -73,6 +73,8 @@ class LinearScorer(FairScorer):
     gap_names_
     gaps_
     verdicts_
+    price_
+    calibration_
     converged_
     history_
 
@@ -124,7 +126,8 @@ class LinearScorer(FairScorer):
         self.n_iter_ = max(1, len(history))
         if task.strength is not None and not history.settled:
             warnings.warn(
-                f"LinearScorer stopped after {self.n_iter_} updates of the multipliers, "
+                f"LinearScorer stopped after {len(history.entries('learning'))} updates of the "
+                "multipliers, "
                 "while AUC − strength · |gaps| was still rising: raise max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,

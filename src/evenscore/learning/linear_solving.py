@@ -176,7 +176,9 @@ class Solver:
         auc, free = history.auc[chosen], history.free_auc
         if auc < 0.5 or (free is not None and free - auc > _DEAR):
             return True
-        beyond = np.abs(excess(history.gaps[chosen], self.choice.allowance))
+        chances = self.task.chances(self.problem.objective)
+        allowed = np.maximum(self.choice.allowance, chances)
+        beyond = np.nan_to_num(np.abs(excess(history.gaps[chosen], allowed)))
         return self.task.strength is None and bool(np.max(beyond, initial=0.0) > SLACK)
 
     def tighten(self, start: Floats, max_iter: int) -> None:

@@ -81,8 +81,8 @@ class NeuralScorer(FairScorer):
         Width of the logistic function that replaces the step, in standard deviations of the score.
     validation_fraction : float, optional
         Share of the rows kept aside, on which the best iterate is chosen; without any, on the
-        training rows (with a strength, the last iterate is kept). By default 0.1 of 10,000 rows or
-        more and none of fewer, which are worth more for training.
+        training rows. By default 0.1 of 10,000 rows or more and none of fewer, which are worth more
+        for training.
     cross_fit
     random_state : int, optional
         Which rows are kept aside, the initial layers and the batches.
@@ -103,6 +103,8 @@ class NeuralScorer(FairScorer):
     gap_names_
     gaps_
     verdicts_
+    price_
+    calibration_
     converged_
     history_
 

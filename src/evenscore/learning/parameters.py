@@ -1,7 +1,7 @@
 """The parameters that scorers share: how they are checked, how they are described."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import cleandoc
 from numbers import Real
@@ -40,7 +40,7 @@ def check_strength(strength: Any) -> None:
     """Refuse what is neither a number of at least 0 nor several of them."""
     if strength is None:
         return
-    several = isinstance(strength, Sequence | np.ndarray) and not isinstance(strength, str)
+    several = np.ndim(strength) > 0 and not isinstance(strength, str)
     for value in strength if several else (strength,):
         if not isinstance(value, Real) or not np.isfinite(float(value)) or float(value) < 0.0:
             each = ", or a list of them, one for each constraint" if several else ""

@@ -7,6 +7,7 @@ of whoever is scored. Where it ranks much better than the fair score at gaps no 
 hide the group, and it is blindness that costs.
 """
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -74,11 +75,11 @@ If groups were known when scoring: AUC 0.719 with a largest gap of 0.020.
         return f"pays for fairness with its ranking. {self}" if self.drop > LARGE else None
 
     def __str__(self) -> str:
-        change = f"a price of {self.drop:.3f}" if self.drop > 0.0 else "at no price"
-        text = (
-            f"AUC {self.free:.3f} → {self.auc:.3f} {self.where}, {change}, and a largest gap of "
-            f"{self.free_gap:.3f} → {self.gap:.3f}."
-        )
+        change = f"a price of {self.drop:.3f}" if round(self.drop, 3) > 0.0 else "at no price"
+        text = f"AUC {self.free:.3f} → {self.auc:.3f} {self.where}, {change}"
+        if not math.isnan(self.free_gap + self.gap):
+            text += f", and a largest gap of {self.free_gap:.3f} → {self.gap:.3f}"
+        text += "."
         if self.repaired is None:
             return text
         return (

@@ -297,6 +297,8 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
         would judge it at one cut, the one that selects as many as are of the second class.
         """
         ranked = self.decision_function(X, sensitive_features=sensitive_features)
+        if len(np.unique(y)) < 2:
+            raise ValueError("An AUC needs rows of both classes, and y holds one only.")
         return float(roc_auc_score(y, ranked, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:

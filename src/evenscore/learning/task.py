@@ -24,7 +24,7 @@ _CHANCE_ERRORS = 1.0
 # What the worst gap beyond what is allowed costs, in AUC, where iterates are compared: so much per
 # unit, and so much for being beyond at all, which users asked not to be. With 5 per unit an AUC of
 # 0.74 was given up for one of 0.55 to make a gap of 0.10 one of 0.06, neither being within 0.01.
-_WORTH, _MISSED = 2.0, 0.03
+_WORTH, _MISSED = 2.0, 0.15
 SLACK = 1e-3
 """A training gap so little beyond what is allowed is within it."""
 _BELOW_CHANCE = 10.0  # what an AUC below one half costs there: any other iterate is better
@@ -177,7 +177,8 @@ class History:
     which has a multiplier for each of several, it is the largest of them. `stage` says what an
     entry is of: the score "without constraints" and the "reweighed" one, which others are compared
     with, "learning" itself, and a "restart" where that had failed; `chosen` is the number of the
-    entry that was returned, if the learner says. `settled` says whether learning ended because
+    entry that was returned, if the learner says; `beaten` that rows not trained on have shown what
+    was learned to be worse in both AUC and gaps than one of those. `settled` says whether learning ended because
     nothing got better any more; None if the learner does not know.
     """
 
@@ -188,6 +189,7 @@ class History:
     stage: list[Stage] = field(default_factory=list)
     settled: bool | None = None
     chosen: int | None = None
+    beaten: bool = False
     scores: TrainingScores | None = field(default=None, repr=False)  # until fit has used them
 
     def __len__(self) -> int:
@@ -219,8 +221,8 @@ class History:
         free = self.free_auc
         return [float("nan") if free is None else free - auc for auc in self.auc]
 
-    def frontier(self) -> list[tuple[float, float]]:
-        """AUC and size of the largest gap of the entries that no other beats in both.
+    def frontier(self, *stages: Stage) -> list[tuple[float, float]]:
+        """AUC and size of the largest gap of the entries (of some stages) that no other beats.
 
         >>> history = History()
         >>> for auc, gap in ((0.8, 0.3), (0.7, 0.4), (0.7, 0.1)):
@@ -228,10 +230,11 @@ class History:
         >>> history.frontier()
         [(0.8, 0.3), (0.7, 0.1)]
         """
-        worst = [float(np.max(np.abs(gaps), initial=0.0)) for gaps in self.gaps]
+        numbers = self.entries(*stages) if stages else range(len(self))
+        points = [(self.auc[k], float(np.max(np.abs(self.gaps[k]), initial=0.0))) for k in numbers]
         kept: list[tuple[float, float]] = []
-        for auc, gap in sorted(zip(self.auc, worst, strict=True), key=lambda p: (-p[0], p[1])):
-            if not kept or gap < kept[-1][1]:
+        for auc, gap in sorted(points, key=lambda point: (-point[0], point[1])):
+            if np.isfinite(gap) and (not kept or gap < kept[-1][1]):
                 kept.append((auc, gap))
         return kept
 
@@ -251,9 +254,9 @@ class Choice:
     """Which iterate is the best, by the training rows or by rows held out.
 
     The best has the largest AUC less twice what its worst gap is beyond what is allowed, and less
-    0.03 if it is beyond at all; with a strength, the largest AUC − Σ strength · |gap|. None that
+    0.15 if it is beyond at all; with a strength, the largest AUC − Σ strength · |gap|. None that
     ranks below chance is better than one that does not. So no iterate is chosen that another one
-    beats in both AUC and worst gap.
+    beats in both AUC and what the gaps cost. A gap that has no value counts as one of 1.
     """
 
     allowance: Floats  # of the gaps asked for
@@ -263,17 +266,20 @@ class Choice:
 
     def merit_of(self, strict: Strict) -> tuple[float, float]:
         """How far the worst gap is beyond what is allowed, and the merit, in AUC."""
-        worst = float(np.max(np.abs(excess(strict.gaps, self.allowance)), initial=0.0))
+        worst = float(np.max(self._beyond(strict), initial=0.0))
         below = _BELOW_CHANCE * (strict.auc < 0.5)
         return worst, strict.auc - self.cost_of(strict) - below
 
     def cost_of(self, strict: Strict) -> float:
         """What the gaps cost, in AUC."""
-        beyond = np.abs(excess(strict.gaps, self.allowance))
+        beyond = self._beyond(strict)
         if self.strength is not None:
             return float(self.strength @ beyond)
         worst = float(np.max(beyond, initial=0.0))
         return _WORTH * worst + _MISSED * (worst > SLACK)
+
+    def _beyond(self, strict: Strict) -> Floats:
+        return np.nan_to_num(np.abs(excess(strict.gaps, self.allowance)), nan=1.0)
 
     def note(self, look: Look, new: Strict | None = None) -> tuple[float, float]:
         """Note an iterate: how far its worst gap is beyond what is allowed, and its merit.
@@ -289,7 +295,7 @@ class Choice:
         left = np.nan_to_num(np.abs(excess(new.gaps, self.allowance)))
         merit += new.auc - look.strict.auc
         if self.strength is not None:
-            beyond = np.abs(excess(look.strict.gaps, self.allowance))
+            beyond = self._beyond(look.strict)
             return worst, merit + float(self.strength @ (beyond - left))
         return worst, merit - float(np.mean(left)) if len(left) else merit
 

@@ -270,7 +270,7 @@ def require_cells(data: TrainingSet, constraints: Sequence[GapFamily]) -> None:
     counts = np.bincount(data.cell, minlength=2 * len(data.groups))
     if np.all(counts):
         return
-    scores = data.grouped(np.zeros(len(data)))
+    scores = data.grouped(np.arange(len(data), dtype=np.float64))  # any score that parts people
     for family in constraints:
         for reason in family.reasons(scores, family.values(scores), None):
             if reason:

@@ -19,12 +19,14 @@ def scorer():
 def test_lines_are_the_history(scorer):
     display = HistoryDisplay.from_scorer(scorer).plot()
     history = scorer.history_
+    steps = history.entries("learning", "restart")
+    assert 0 < len(steps) < len(history)
     [auc] = display.lines_["auc"]
-    assert list(auc.get_ydata()) == history.auc
-    assert list(auc.get_xdata()) == list(range(1, len(history) + 1))
+    assert list(auc.get_ydata()) == [history.auc[k] for k in steps]
+    assert list(auc.get_xdata()) == list(range(1, len(steps) + 1))
     for part in ("gaps", "multipliers"):
         drawn = np.array([line.get_ydata() for line in display.lines_[part]]).T
-        assert drawn == pytest.approx(np.array(getattr(history, part)))
+        assert drawn == pytest.approx(np.array(getattr(history, part))[steps])
     assert [ax.get_ylabel() for ax in display.axes_] == ["AUC", "gap", "multiplier"]
     assert display.ax_ is display.axes_[0]
     told = [text.get_text() for text in display.legend_.get_texts()]
