@@ -88,7 +88,7 @@ def test_the_own_pull_is_what_a_leaf_would_be_without_the_row(l2):
             without = -gradient[others].sum() / (curvature[others].sum() + l2)
             expected[i] += 0.2 * (without - value)
         np.testing.assert_allclose(own.total, expected, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(own.expected(raw), raw + 2.0 * own.total)
+    np.testing.assert_allclose(own.expected(raw), raw + own.total)
 
 
 def test_before_the_first_round_nothing_is_known():

@@ -65,6 +65,9 @@ class FeatureScaling:
             return prepared
         X = sparse.csr_array(X)
         data = self._scaled(X.data, X.indices)
+        if self.compress and self.tailed is not None:
+            plain = ~np.isin(X.indices, self.tailed)
+            data[plain] = X.data[plain] / (self.spread * self.scale)[X.indices[plain]]
         return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
 
     def _scaled(self, values: Any, column: Any) -> Any:

@@ -178,8 +178,8 @@ class History:
     entry is of: the score "without constraints" and the "reweighed" one, which others are compared
     with, "learning" itself, and a "restart" where that had failed; `chosen` is the number of the
     entry that was returned, if the learner says; `beaten` that rows not trained on have shown what
-    was learned to be worse in both AUC and gaps than one of those. `settled` says whether learning ended because
-    nothing got better any more; None if the learner does not know.
+    was learned to be worse in both AUC and gaps than one of those. `settled` says whether learning
+    ended because nothing got better any more; None if the learner does not know.
     """
 
     objective: list[float] = field(default_factory=list)
