@@ -80,7 +80,8 @@ def test_states_and_reasons(training, new, options, state, reason):
     assert found.state == state
     assert (found.reason == "") == state.startswith("reached")
     assert re.search(reason, found.reason)
-    assert str(found).startswith(f"gap: {state}, {training.value:+.3f} in training")
+    value = "no value" if np.isnan(training.value) else f"{training.value:+.3f}"
+    assert str(found).startswith(f"gap: {state}, {value} in training")
     assert str(found).endswith(".")
 
 

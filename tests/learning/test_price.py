@@ -8,7 +8,7 @@ from conftest import allowances
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 
-from evenscore import BoostedScorer, LinearScorer, RocConstraint
+from evenscore import BoostedScorer, Cuts, LinearScorer, RateConstraint, RocConstraint
 from evenscore.learning import FairScorer, History
 from evenscore.learning.price import Price, PriceWarning
 
@@ -221,3 +221,29 @@ def test_no_fit_ranks_below_chance(make, constraint, options):
         if not options:
             better = np.array(history.auc) > history.auc[history.chosen] + 1e-9
             assert not np.any(better & (worst < worst[history.chosen] - 1e-9))
+
+
+@pytest.mark.parametrize("make", [LinearScorer, BoostedScorer])
+@pytest.mark.parametrize("X", [np.ones((400, 2)), np.arange(400.0)[:, None] % 2])
+def test_a_gap_without_a_value_is_said_to_have_none(make, X):
+    """A score with no cut where one is asked for: nothing to learn, and nothing to crash on."""
+    rng = np.random.default_rng(0)
+    y, group = rng.integers(0, 2, 400), rng.integers(0, 2, 400)
+    constraint = RateConstraint("fpr", cuts=Cuts(between=(0.1, 0.4)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scorer = make(constraint, random_state=0).fit(X, y, sensitive_features=group)
+    [found] = scorer.verdicts_
+    assert found.state in ("cannot tell", "not reached")
+    assert "no value in training" in str(found)
+    assert "nan" not in str(scorer.price_)
+
+
+def test_few_rows_and_small_bags_do_not_stop_the_trees():
+    rng = np.random.default_rng(0)
+    for seed in range(4):
+        X = rng.normal(size=(500, 2))
+        y = (X[:, 0] + rng.normal(size=500) > 0).astype(int)
+        scorer = BoostedScorer("bnsp", n_estimators=60, random_state=seed)
+        scorer.fit(X, y, sensitive_features=rng.integers(0, 2, 500))
+        assert scorer.price_.auc > 0.6

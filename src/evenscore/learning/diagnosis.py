@@ -67,7 +67,9 @@ class GapOutcome:
         return max(0.0, abs(self.value) - self.tolerance)
 
     def __str__(self) -> str:
-        text = f"{self.name}: {self.state}, {self.training.value:+.3f} in training"
+        value = self.training.value
+        seen = "no value" if np.isnan(value) else f"{value:+.3f}"
+        text = f"{self.name}: {self.state}, {seen} in training"
         if self.where == _EXPECTED:
             text += f", {self.value:+.3f} {_EXPECTED}"
         if self.new is not None:
@@ -110,7 +112,7 @@ tolerance 0.02; 100 positives of b are too few to tell, about 280 might do.
     few = cell if clusters is None else f"{cell} in {counted(clusters, 'cluster')}"
     if new is not None and new.verdict is None:
         [new] = decide([new], tolerance, new.confidence_level)
-    moved = expected != training.value
+    moved = bool(np.isfinite(expected)) and expected != training.value
     trained = expected, _EXPECTED if moved else "on the training data"
 
     def outcome(state: State, decided: tuple[float, str], reason: str = "") -> GapOutcome:
