@@ -185,6 +185,8 @@ class Extremes(Block):
     highest: tuple[float, ...]
 
     name: ClassVar[str] = "extremes"
+    title: ClassVar[str] = "Highest scores"
+    meaning: ClassVar[str] = "The highest score of each group; it says nothing about the others."
 
     @classmethod
     def compute(cls, audit):
@@ -192,9 +194,10 @@ class Extremes(Block):
         highest = [max(cells[g].values[-1], cells[k + g].values[-1]) for g in range(k)]
         return cls(tuple(audit.scores.groups), tuple(map(float, highest)))
 
-    def table(self):
+    def tables(self):
         rows = zip(self.groups, (f"{value:.3f}" for value in self.highest), strict=True)
-        return BlockTable("Highest scores", ("group", "highest"), tuple(rows), "Seen, not more.")
+        columns = "group", "highest"
+        return (BlockTable("Highest scores", columns, tuple(rows), "Seen, not more."),)
 
 
 @pytest.fixture

@@ -262,7 +262,7 @@ def test_shares_without_a_cut_have_no_row(selected, inclusive):
         for labels in (y, None):
             equal = es.audit(labels, np.ones(len(y)), sensitive_features=group, cuts=cuts)
             assert len(equal.thresholds.thresholds) == 0
-            assert equal.block(CutsInUse).table() is None
+            assert equal.block(CutsInUse).tables() == ()
             assert not any("times as often" in finding.text for finding in equal.findings)
             stored = json.loads(equal.to_json())
             jsonschema.validate(stored, audit_schema())
@@ -272,7 +272,7 @@ def test_shares_without_a_cut_have_no_row(selected, inclusive):
 def test_small_groups_where_there_is_no_cut():
     y, group = np.tile([0, 0, 1, 1], 100), np.array(["a", "b"] * 198 + ["few"] * 4)
     result = es.audit(y, np.ones(400), sensitive_features=group, cuts=es.Cuts(at=0.1))
-    table = result.blocks["small_groups"].table()
+    [table] = result.blocks["small_groups"].tables()
     assert table.columns[-1] == "selected at no cut (95%)"
     assert table.rows[0][-1] == "–"
 
@@ -365,7 +365,7 @@ def test_the_block_comes_first_and_has_one_plain_table():
     assert next(iter(BLOCKS)) == CutsInUse.name
     y, score, group, _ = draw(10, n=900, n_groups=3, levels=None)
     result = es.audit(y, score, sensitive_features=group)
-    table = result.block(CutsInUse).table()
+    [table] = result.block(CutsInUse).tables()
     assert table.columns == (
         "cut", "of everyone", "group", "selected", "false positives", "false negatives",
         "precision",
@@ -557,7 +557,12 @@ def test_without_outcomes_selection_is_audited_alone(tmp_path):
     assert np.isnan(result.thresholds.fpr.value).all()
     assert np.isnan(result.sample.prevalence)
     assert set(result.blocks) == {"cuts_in_use", "small_groups"}
-    assert result.block(CutsInUse).table().columns == ("cut", "of everyone", "group", "selected")
+    assert result.block(CutsInUse).tables()[0].columns == (
+        "cut",
+        "of everyone",
+        "group",
+        "selected",
+    )
     jsonschema.Draft202012Validator(audit_schema()).validate(json.loads(result.to_json()))
     read = es.AuditResult.from_dict(json.loads(result.to_json()))
     assert read.to_json() == result.to_json()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from evenscore.auditing.blocks import BLOCKS, AuditInput, Ranking
 from evenscore.auditing.findings import findings_of
 from evenscore.auditing.gaps import audited_gaps, rates_in_use
-from evenscore.auditing.groups import choose_groups
+from evenscore.auditing.groups import GroupColumn, choose_groups
 from evenscore.auditing.numeric_groups import NumericGroups, numeric_groups
 from evenscore.auditing.request import AuditRequest
 from evenscore.auditing.result import AuditResult
@@ -21,7 +21,7 @@ from evenscore.inference.estimate import Estimate
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.labels import distinct_names, label_text
 from evenscore.scores.reading import read_rows
-from evenscore.scores.sources import to_numbers
+from evenscore.scores.sources import column_names, to_numbers
 
 MAX_GROUPS = 100
 """An audit of more groups is refused: nobody could read it, and pairs grow with the square."""
@@ -141,7 +141,11 @@ def audit(
     # A copy is kept for `compare`: the caller may change the columns afterwards.
     score, weight = (None if c is None else c.copy() for c in (rows.score, rows.weight))
     rows = replace(rows.named(), score=score, weight=weight)
-    result = _audit(rows.grouped(), labels, request, pos_label, rows.zero_weights)
+    names = column_names(sensitive_features)
+    if names is None and labels and isinstance(labels[0], tuple):
+        names = tuple(f"column {k + 1}" for k in range(len(labels[0])))
+    columns = GroupColumn.of(labels, names or ())
+    result = _audit(rows.grouped(), labels, request, pos_label, rows.zero_weights, columns=columns)
     return replace(result, _rows=rows)
 
 
@@ -163,6 +167,7 @@ def audit_scores(
     outcomes_known: bool = True,
     zero_weights: int = 0,
     notes: Sequence[str] = (),
+    columns: Sequence[str] = (),
 ) -> AuditResult:
     """Audit a `GroupedScores`, for instance the table that a data engine's GROUP BY gave.
 
@@ -187,6 +192,9 @@ trained_on, random_state, title
         How many rows of weight zero were left out of the table, to be mentioned.
     notes : list of sentences
         What else to keep in mind about the table, first among the result's `warnings`.
+    columns : list of names
+        Of the columns of groups, where groups are tuples of one value of each: every column is then
+        audited by itself too.
 
     Returns
     -------
@@ -222,7 +230,8 @@ trained_on, random_state, title
         scores = _of_one_class(scores)
     _check_groups(scores.groups, scores.cell % max(scores.n_groups, 1))
     named = replace(scores, groups=distinct_names(scores.groups))
-    return _audit(named, scores.groups, request, pos_label, zero_weights, notes)
+    parts = GroupColumn.of(scores.groups, columns)
+    return _audit(named, scores.groups, request, pos_label, zero_weights, notes, columns=parts)
 
 
 def _audit(
@@ -232,6 +241,8 @@ def _audit(
     pos_label: Any,
     zero_weights: int,
     notes: Sequence[str] = (),
+    *,
+    columns: tuple[GroupColumn, ...] = (),
 ) -> AuditResult:
     known = request.outcomes_known
     positive = "1" if pos_label is None else label_text(pos_label)
@@ -277,6 +288,7 @@ def _audit(
         asked=bool(here),
         context=context,
         outcomes_known=known,
+        columns=columns,
     )
     blocks = {
         name: block.compute(asked)

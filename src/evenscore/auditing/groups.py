@@ -23,6 +23,7 @@ import numpy as np
 from evenscore.inference.estimate import SMALL_CELL
 from evenscore.scores import CLASSES, GroupedScores
 from evenscore.scores.arrays import Floats
+from evenscore.scores.labels import default_order
 from evenscore.scores.reading import Rows
 
 Pair = tuple[int, int]
@@ -62,6 +63,35 @@ class View(NamedTuple):
     groups: tuple[str, ...]
     pairs: tuple[Pair, ...]
     main: frozenset[Pair]
+
+
+@dataclass(frozen=True)
+class GroupColumn:
+    """One of several columns of groups: its values, and the position of each group's among them.
+
+    >>> [GroupColumn.of([("f", "old"), ("m", "old")], ("sex", "age"))[k].values for k in (0, 1)]
+    [('f', 'm'), ('old',)]
+    """
+
+    name: str
+    values: tuple[Hashable, ...]
+    positions: tuple[int, ...]
+
+    @classmethod
+    def of(cls, labels: Sequence[Hashable], names: Sequence[str]) -> "tuple[GroupColumn, ...]":
+        """The columns of which groups are intersections; none if there are not several."""
+        parts = [label for label in labels if isinstance(label, tuple)]
+        if len(parts) < len(labels) or {len(part) for part in parts} != {len(names)}:
+            return ()
+        columns = []
+        for k, name in enumerate(names):
+            values = default_order({part[k] for part in parts})
+            columns.append(cls(name, tuple(values), tuple(values.index(p[k]) for p in parts)))
+        return tuple(columns)
+
+    def table(self, scores: GroupedScores) -> GroupedScores:
+        """The same people, grouped by this column alone."""
+        return scores.regrouped(self.positions, self.values)
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,7 @@ def audit(
                 outcomes_known=source.label is not None,
                 zero_weights=people.rows.zero_weights,
                 notes=[people.remark] if people.remark else (),
+                columns=people.names,
             )
     if html is not None:
         with errors.status(f"Writing {html.name} …"):

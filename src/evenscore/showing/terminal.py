@@ -30,8 +30,8 @@ def render(result: AuditResult) -> Group:
     title = result.title or f"Audit of {result.sample.n:,} people"
     parts: list[Any] = [Text(title, style="bold"), Text("")]
     parts += [*tell(result.findings), Text("")]
-    tables = {name: table for name, block in result.blocks.items() if (table := block.table())}
-    in_use, small = (tables.pop(kind.name, None) for kind in (CutsInUse, SmallGroups))
+    tables = {name: block.tables() for name, block in result.blocks.items()}
+    in_use, small = (tables.pop(kind.name, ()) for kind in (CutsInUse, SmallGroups))
     if not result.block(CutsInUse).asked and result.cut_gaps:
         heading = "At the cuts in use, for context"
         parts.append(_gaps(result, heading, result.cut_gaps))
@@ -39,14 +39,16 @@ def render(result: AuditResult) -> Group:
     first = [heading for heading, gaps in headings.items() if {*gaps} & {*result.cut_gaps}]
     for heading in first:
         parts.append(_gaps(result, heading, headings.pop(heading)))
-    if in_use is not None:
-        parts.append(_block(in_use, names=3))
+    if in_use:
+        parts += map(_block, in_use)
         parts += [Text(note) for note in _ratios(result)]
     parts.append(_people(result))
-    parts += [] if small is None else [_block(small)]
+    parts += map(_block, small)
     for heading, gaps in headings.items():
         parts.append(_gaps(result, heading, gaps))
-    parts += [_block(table) for table in tables.values()]  # without one of their own here
+    parts += [
+        _block(table) for some in tables.values() for table in some
+    ]  # without one of their own here
     parts += [Text(f"! {note}", style="yellow") for note in (*result.omitted, *result.warnings)]
     parts += [Text(f"· {note}") for note in result.assumptions]
     return Group(*parts)
@@ -133,9 +135,9 @@ def new_table(
     return table
 
 
-def _block(table: BlockTable, names: int = 1) -> Table:
+def _block(table: BlockTable) -> Table:
     notes = [table.note] if table.note else []
-    return new_table(table.title, table.columns, table.rows, notes, names)
+    return new_table(table.title, table.columns, table.rows, notes, table.names)
 
 
 def _people(result: AuditResult) -> Table:

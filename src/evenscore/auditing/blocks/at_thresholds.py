@@ -34,6 +34,11 @@ class AtThresholds(Block):
     omitted: tuple[str, ...] = ()
 
     name: ClassVar[str] = "at_thresholds"
+    title: ClassVar[str] = "At any cut"
+    meaning: ClassVar[str] = (
+        "What every possible cut would do to each group. A cut chosen here because it looks "
+        "even is an estimate from this sample: check it on other people."
+    )
 
     @classmethod
     def compute(cls, audit: AuditInput) -> Self:

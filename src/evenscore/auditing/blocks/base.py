@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from evenscore.auditing.groups import ComparedTable, GroupChoice
+from evenscore.auditing.groups import ComparedTable, GroupChoice, GroupColumn
 from evenscore.auditing.parts import Settings
 from evenscore.gaps import Cuts, GapFamily
 from evenscore.inference.cuts import CutTable, Shares, cut_table
@@ -28,7 +28,8 @@ class AuditInput:
     """What a block is computed from: the table, what was asked, and what several blocks share.
 
     `cuts` are the cuts in use, and `rates` what is compared there: gaps of the audit if `asked`,
-    and else for context. `context` are then the gaps.
+    and else for context. `context` are then the gaps. `columns` are the columns of groups one by
+    one, of which the groups are intersections; none if there is one only.
     """
 
     scores: GroupedScores
@@ -40,6 +41,7 @@ class AuditInput:
     asked: bool
     context: tuple[Estimate, ...] = ()
     outcomes_known: bool = True
+    columns: tuple[GroupColumn, ...] = ()
 
     @cached_property
     def n_levels(self) -> int:
@@ -95,24 +97,34 @@ class AuditInput:
 
 @dataclass(frozen=True)
 class BlockTable:
-    """A block as a plain table: texts, ready to be shown anywhere."""
+    """A plain table: texts, ready to be shown anywhere.
+
+    The first `names` columns are names, the others numbers.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+    names: int = 1
 
 
 class Block(ABC):
     """A part of an audit: a frozen dataclass of plain data, computed from an `AuditInput`.
 
     Fields are numbers, texts, arrays, tuples and dataclasses of these: whatever `to_plain` writes
-    and `from_plain` reads. `omitted` says what was left out, `table` shows the block where no
-    template knows it. A block that does not need outcomes is part of an audit without them too.
+    and `from_plain` reads. `omitted` says what was left out, and `tables` shows the block wherever
+    it has no template of its own, under its `title` and one sentence, `meaning`, about what it says
+    and what it does not. A block that does not need outcomes is part of an audit without them too.
+    One `for_each_column` is computed for every column of groups by itself as well, if there are
+    several.
     """
 
     name: ClassVar[str]
+    title: ClassVar[str]
+    meaning: ClassVar[str]
     needs_outcomes: ClassVar[bool] = True
+    for_each_column: ClassVar[bool] = False
     omitted: tuple[str, ...] = ()
 
     @classmethod
@@ -120,9 +132,9 @@ class Block(ABC):
     def compute(cls, audit: AuditInput) -> Self:
         """The block of an audit."""
 
-    def table(self) -> BlockTable | None:
-        """The block as a table, if it is not shown otherwise."""
-        return None
+    def tables(self) -> tuple[BlockTable, ...]:
+        """The block as tables, if it is not shown otherwise."""
+        return ()
 
 
 BLOCKS: dict[str, type[Block]] = {}

@@ -28,6 +28,11 @@ class Certificates(Block):
     omitted: tuple[str, ...] = ()
 
     name: ClassVar[str] = "certificates"
+    title: ClassVar[str] = "What is certified of ROC gaps"
+    meaning: ClassVar[str] = (
+        "Over which rates the ROC curves between groups are shown to be close. Rates of this "
+        "kind are not the cuts in use: a certificate here does not cover those."
+    )
 
     @classmethod
     def compute(cls, audit: AuditInput) -> Self:

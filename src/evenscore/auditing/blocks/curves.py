@@ -36,6 +36,11 @@ class Curves(Block):
     omitted: tuple[str, ...] = ()
 
     name: ClassVar[str] = "curves"
+    title: ClassVar[str] = "ROC curves"
+    meaning: ClassVar[str] = (
+        "How well the score ranks within each group at every cut. Curves that lie close "
+        "together do not mean that the groups are selected equally often."
+    )
 
     @classmethod
     def compute(cls, audit: AuditInput) -> Self:

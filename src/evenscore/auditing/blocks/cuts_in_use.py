@@ -53,6 +53,12 @@ class CutsInUse(Block):
     omitted: tuple[str, ...] = ()
 
     name: ClassVar[str] = "cuts_in_use"
+    title: ClassVar[str] = "At the cuts in use"
+    meaning: ClassVar[str] = (
+        "How often each group is selected, and how often in error, at the cuts that will be "
+        "used. It says nothing about other cuts, nor about why the groups differ."
+    )
+    for_each_column: ClassVar[bool] = True
     needs_outcomes: ClassVar[bool] = False
 
     @classmethod
@@ -96,10 +102,10 @@ class CutsInUse(Block):
             omitted,
         )
 
-    def table(self) -> BlockTable | None:
+    def tables(self) -> tuple[BlockTable, ...]:
         """One row for each cut and group, from the strictest cut; none without a cut."""
         if not len(self.chosen.thresholds):
-            return None
+            return ()
         chosen, level = self.chosen, estimate.percent(self.chosen.confidence_level)
         rates = {"selected": chosen.selection_rate}
         if self.outcomes_known:
@@ -122,7 +128,7 @@ class CutsInUse(Block):
         note = f"In percent, with {level} intervals. {chosen.meaning}"
         if any(_NONE in row for row in rows):
             note += f" {_NONE}: nobody is there of whom it could be a share."
-        return BlockTable("At the cuts in use", columns, tuple(rows), note)
+        return (BlockTable(self.title, columns, tuple(rows), note, names=3),)
 
 
 def _certificate(audit: AuditInput) -> CutCertificate | None:

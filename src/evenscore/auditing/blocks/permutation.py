@@ -30,6 +30,11 @@ class Permutations(Block):
     omitted: tuple[str, ...] = ()
 
     name: ClassVar[str] = "permutations"
+    title: ClassVar[str] = "Are the distributions alike at all?"
+    meaning: ClassVar[str] = (
+        "Whether the scores of two groups could have come from one distribution. A small "
+        "p-value says that they differ, not that the difference matters."
+    )
 
     @classmethod
     def compute(cls, audit: AuditInput) -> Self:

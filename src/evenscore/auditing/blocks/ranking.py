@@ -23,6 +23,12 @@ class Ranking(Block):
     matrix: LabelledMatrix
 
     name: ClassVar[str] = "ranking"
+    title: ClassVar[str] = "How well the score ranks"
+    meaning: ClassVar[str] = (
+        "How often the score puts a positive above a negative. It is about order alone: a "
+        "score that ranks well can still be unfair at a cut."
+    )
+    for_each_column: ClassVar[bool] = True
 
     @classmethod
     def compute(cls, audit: AuditInput) -> Self:

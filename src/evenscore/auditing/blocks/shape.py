@@ -18,6 +18,11 @@ class Shape(Block):
     calibration: Calibration
 
     name: ClassVar[str] = "shape"
+    title: ClassVar[str] = "Does the same score mean the same?"
+    meaning: ClassVar[str] = (
+        "What share of each group is positive at the same score. Groups can be alike here and "
+        "still be refused in error unequally often."
+    )
 
     @classmethod
     def compute(cls, audit: AuditInput) -> Self:

@@ -50,6 +50,12 @@ class SmallGroups(Block):
     side: Side = "high"
 
     name: ClassVar[str] = "small_groups"
+    title: ClassVar[str] = "Groups too small to be compared"
+    meaning: ClassVar[str] = (
+        "What is known of groups with too few people. That they have no verdict does not mean "
+        "that they are treated alike."
+    )
+    for_each_column: ClassVar[bool] = True
     needs_outcomes: ClassVar[bool] = False
 
     @classmethod
@@ -83,10 +89,10 @@ class SmallGroups(Block):
         cut = float(first[0]) if len(first) else math.nan
         return cls(tuple(groups), cut, level, choice.least or 0, cuts.selected)
 
-    def table(self) -> BlockTable | None:
+    def tables(self) -> tuple[BlockTable, ...]:
         """One row per small group, if there are any."""
         if not self.groups:
-            return None
+            return ()
         level = percent(self.confidence_level)
         where = f"{'above' if self.side == 'high' else 'below'} {self.cut:.4g}"
         if math.isnan(self.cut):
@@ -110,7 +116,7 @@ class SmallGroups(Block):
         if self.least:
             note = f"With fewer than {self.least} people in a class, they are not compared"
         note += "; they count in what is said of everyone."
-        return BlockTable("Groups too small to be compared", columns, rows, note)
+        return (BlockTable(self.title, columns, rows, note),)
 
 
 def _told(value: float, low: float, high: float, style: str) -> str:

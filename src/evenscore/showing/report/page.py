@@ -48,7 +48,7 @@ def page(
     if before is not None and comparison is not None:
         changed = comparison_table(before, result, comparison, palette)
     compared = [result.groups.index(name) for name in result.compared_groups]
-    tables = {name: table for name, block in result.blocks.items() if (table := block.table())}
+    tables = {name: block.tables() for name, block in result.blocks.items()}
     tables.pop(CutsInUse.name, None)  # which has a section of its own
     calibrated = tabled_groups(result)
     cells = 2 * len(compared)
@@ -68,8 +68,8 @@ def page(
         "findings": [finding for finding in result.findings if finding.about != "cuts"],
         "cut_tables": gap_tables(result, at_cuts=True),
         "gap_tables": gap_tables(result, at_cuts=False),
-        "small_groups": tables.pop(SmallGroups.name, None),
-        "block_tables": list(tables.values()),
+        "small_groups": (tables.pop(SmallGroups.name, ()) or (None,))[0],
+        "block_tables": [table for some in tables.values() for table in some],
         "compared": compared,
         "calibrated": calibrated,
         "calibrated_note": shown_note(result, calibrated),
