@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from evenscore import metrics
 from evenscore.auditing.audit import audit, audit_scores
-from evenscore.auditing.groups import ALL_OTHERS
 from evenscore.auditing.result import AuditResult
 from evenscore.auditing.showable import RENDERERS
 from evenscore.gaps import (
@@ -17,7 +16,7 @@ from evenscore.gaps import (
     RocConstraint,
 )
 from evenscore.gaps.catalogue import constraint_names
-from evenscore.gaps.words import Words
+from evenscore.gaps.words import ALL_OTHERS, Words
 from evenscore.inference.estimate import Estimate
 from evenscore.metrics import fair_thresholds, rates_at
 from evenscore.scores import GroupedScores

@@ -1,25 +1,27 @@
 """audit: columns in, `AuditResult` out. Only orchestration: every number is computed elsewhere."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenscore.auditing.answer import answer_of
 from evenscore.auditing.blocks import BLOCKS, AuditInput, Ranking
 from evenscore.auditing.findings import findings_of
-from evenscore.auditing.gaps import audited_gaps, rates_in_use
-from evenscore.auditing.groups import GroupColumn, choose_groups
+from evenscore.auditing.gaps import AuditedGaps, audited_gaps, rates_in_use
+from evenscore.auditing.groups import GroupChoice, GroupColumn, choose_groups
 from evenscore.auditing.numeric_groups import NumericGroups, numeric_groups
+from evenscore.auditing.parts import NO_ANSWER
 from evenscore.auditing.request import AuditRequest
-from evenscore.auditing.result import AuditResult
+from evenscore.auditing.result import AuditResult, ColumnAudit
 from evenscore.auditing.sample import assumptions_of, sample_of, warnings_about
 from evenscore.gaps import ConstraintLike, Cuts
-from evenscore.gaps.words import Words
-from evenscore.inference.estimate import Estimate
+from evenscore.gaps.words import ALL_OTHERS, Words
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.labels import distinct_names, label_text
+from evenscore.scores.rates import Rate
 from evenscore.scores.reading import read_rows
 from evenscore.scores.sources import column_names, to_numbers
 
@@ -140,7 +142,8 @@ def audit(
     labels = rows.groups
     # A copy is kept for `compare`: the caller may change the columns afterwards.
     score, weight = (None if c is None else c.copy() for c in (rows.score, rows.weight))
-    rows = replace(rows.named(), score=score, weight=weight)
+    called = tuple(map(request.settings.words.named, labels))
+    rows = replace(replace(rows, groups=called).named(), score=score, weight=weight)
     names = column_names(sensitive_features)
     if names is None and labels and isinstance(labels[0], tuple):
         names = tuple(f"column {k + 1}" for k in range(len(labels[0])))
@@ -229,7 +232,8 @@ trained_on, random_state, title
     if not outcomes_known:
         scores = _of_one_class(scores)
     _check_groups(scores.groups, scores.cell % max(scores.n_groups, 1))
-    named = replace(scores, groups=distinct_names(scores.groups))
+    called = map(request.settings.words.named, scores.groups)
+    named = replace(scores, groups=distinct_names(called))
     parts = GroupColumn.of(scores.groups, columns)
     return _audit(named, scores.groups, request, pos_label, zero_weights, notes, columns=parts)
 
@@ -244,40 +248,127 @@ def _audit(
     *,
     columns: tuple[GroupColumn, ...] = (),
 ) -> AuditResult:
-    known = request.outcomes_known
-    positive = "1" if pos_label is None else label_text(pos_label)
-    sample = sample_of(scores, positive if known else "", outcomes_known=known)
-    groups = choose_groups(
+    """The audit of a table, and of each column of groups by itself, decided together."""
+    parts = [_Part.of_column(scores, column, request) for column in columns if column.is_compared]
+    parts.append(_Part.of_table(scores, labels, request, by_itself=bool(parts)))
+    here = [
+        family.rates_at_cuts.rates
+        for family in request.families
+        if family.rates_at_cuts is not None and family.rates_at_cuts.cuts == request.cuts
+    ]
+    rates = tuple(dict.fromkeys(rate for some in here for rate in some))
+    compared = [part.choice.tables(part.scores) for part in parts]
+    found = audited_gaps(compared, request.families, request.settings)
+    beside: list[AuditedGaps | None] = [None] * len(parts)
+    if not here:  # what happens at the cuts in use is told all the same
+        family = rates_in_use(request.cuts, outcomes_known=request.outcomes_known)
+        assert family.rates_at_cuts is not None
+        rates = family.rates_at_cuts.rates
+        beside = [*audited_gaps(compared, [family], request.settings)]
+    results = [
+        _part_result(part, request, pos_label, rates, gaps, context, columns)
+        for part, gaps, context in zip(parts, found, beside, strict=True)
+    ]
+    *by_column, whole = results
+    named = [column.name for column in columns if column.is_compared]
+    whole = replace(
+        whole,
+        title=request.title,
+        columns=tuple(map(ColumnAudit, named, by_column)),
+        warnings=(
+            *notes,
+            *whole.warnings,
+            *_zero_weights(zero_weights),
+        ),
+    )
+    return replace(whole, answer=answer_of(whole))
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A table that is audited, and the groups that are compared in it."""
+
+    scores: GroupedScores
+    choice: GroupChoice
+    column: str = ""
+
+    @classmethod
+    def of_table(
+        cls,
+        scores: GroupedScores,
+        labels: Sequence[Hashable],
+        request: AuditRequest,
+        *,
+        by_itself: bool,
+    ) -> "_Part":
+        """All groups; a reference group may be one of a column that is audited by itself."""
+        reference = request.reference_group
+        if by_itself and not _is_group(reference, labels, scores.names):
+            reference = None
+        return cls(scores, _choice(scores, labels, request, request.min_group_size, reference))
+
+    @classmethod
+    def of_column(
+        cls, scores: GroupedScores, column: GroupColumn, request: AuditRequest
+    ) -> "_Part":
+        """The same people, grouped by one column alone."""
+        words = request.settings.words
+        table = column.table(scores)
+        table = replace(table, groups=distinct_names(map(words.named, column.values)))
+        reference = request.reference_group
+        if not _is_group(reference, column.values, table.names):
+            reference = None
+        sizes = [request.min_group_size, None]
+        for size in sizes:  # what leaves too few groups here may do for the others
+            try:
+                choice = _choice(table, column.values, request, size, reference)
+                break
+            except ValueError:
+                if size is sizes[-1]:
+                    raise
+        return cls(table, choice, column.name)
+
+
+def _is_group(reference: Any, labels: Sequence[Hashable], names: Sequence[str]) -> bool:
+    return reference == ALL_OTHERS or reference in labels or reference in names
+
+
+def _choice(
+    scores: GroupedScores,
+    labels: Sequence[Hashable],
+    request: AuditRequest,
+    min_group_size: int | None,
+    reference_group: Any,
+) -> GroupChoice:
+    return choose_groups(
         scores,
         labels,
-        min_group_size=request.min_group_size,
-        reference_group=request.reference_group,
-        outcomes_known=known,
+        min_group_size=min_group_size,
+        reference_group=reference_group,
+        outcomes_known=request.outcomes_known,
     )
+
+
+def _part_result(
+    part: _Part,
+    request: AuditRequest,
+    pos_label: Any,
+    rates: tuple[Rate, ...],
+    found: AuditedGaps,
+    beside: AuditedGaps | None,
+    columns: tuple[GroupColumn, ...],
+) -> AuditResult:
+    """The audit of one table, without the findings about others."""
+    scores, groups, known = part.scores, part.choice, request.outcomes_known
+    positive = "1" if pos_label is None else label_text(pos_label)
     sample = replace(
-        sample,
+        sample_of(scores, positive if known else "", outcomes_known=known),
         compared_groups=groups.named(groups.compared),
         main_groups=groups.named(groups.main),
     )
     settings = replace(
         request.settings, min_group_size=groups.least, reference_group=groups.reference_name
     )
-    here = [
-        family.rates_at_cuts.rates
-        for family in request.families
-        if family.rates_at_cuts is not None and family.rates_at_cuts.cuts == request.cuts
-    ]
-    compared = groups.tables(scores)
-    found = audited_gaps(compared, request.families, settings)
-    higher = found.higher
-    context: tuple[Estimate, ...] = ()
-    rates = tuple(dict.fromkeys(rate for some in here for rate in some))
-    if not here:  # what happens at the cuts in use is told all the same
-        family = rates_in_use(request.cuts, outcomes_known=known)
-        assert family.rates_at_cuts is not None
-        beside = audited_gaps(compared, [family], settings)
-        rates, context = family.rates_at_cuts.rates, beside.gaps
-        higher = {**beside.higher, **higher}
     asked = AuditInput(
         scores,
         settings,
@@ -285,23 +376,24 @@ def _audit(
         request.cuts,
         tuple(request.families),
         rates,
-        asked=bool(here),
-        context=context,
+        asked=beside is None,
+        context=() if beside is None else beside.gaps,
         outcomes_known=known,
-        columns=columns,
+        columns=() if part.column else columns,
     )
     blocks = {
         name: block.compute(asked)
         for name, block in BLOCKS.items()
-        if known or not block.needs_outcomes
+        if (known or not block.needs_outcomes) and (block.for_each_column or not part.column)
     }
     ranking = blocks.get(Ranking.name)
     auc = ranking.auc if isinstance(ranking, Ranking) else None
     result = AuditResult(
-        title=request.title,
+        title=f"By {part.column}" if part.column else "",
         settings=settings,
         sample=sample,
         findings=(),
+        answer=NO_ANSWER,
         gaps=found.gaps,
         families=found.families,
         blocks=blocks,
@@ -310,15 +402,21 @@ def _audit(
             *(text for block in blocks.values() for text in block.omitted),
         ),
         warnings=(
-            *notes,
             *groups.warnings(scores),
-            *warnings_about(scores, sample, zero_weights, auc, request.cuts.selected),
+            *warnings_about(scores, sample, auc, request.cuts.selected),
         ),
         assumptions=assumptions_of(sample, settings.trained_on),
+        corrected_for=found.total,
         _families=tuple(request.families),
         _groups=groups,
     )
-    return replace(result, findings=findings_of(result, higher))
+    higher = found.higher if beside is None else {**beside.higher, **found.higher}
+    result = replace(result, findings=findings_of(result, higher))
+    return replace(result, answer=answer_of(result))
+
+
+def _zero_weights(count: int) -> tuple[str, ...]:
+    return (f"{count:,} rows have weight zero and count for nothing.",) if count else ()
 
 
 def _of_one_class(scores: GroupedScores) -> GroupedScores:

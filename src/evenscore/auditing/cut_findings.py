@@ -66,9 +66,9 @@ def _beyond_at_a_cut(result: AuditResult, gap: Estimate, higher: Higher) -> str:
     asked = "" if result.block(CutsInUse).asked else " over the cuts in use"
     many = asked or (f" over all {result.n_gaps:,} gaps" if result.n_gaps > 1 else "")
     text = (
-        f"{capital(gap.words)}: {_points(gap.value)}, at least {_number(least)} with "
-        f"{percent(settings.confidence_level)} confidence{many}, beyond the tolerance of "
-        f"{_points(settings.tolerance)}."
+        f"{capital(gap.words)}. That is a difference of {points(gap.value)}, and of at least "
+        f"{_number(least)} with {percent(settings.confidence_level)} confidence{many}; the "
+        f"tolerance is {_number(settings.tolerance)}."
     )
     return text + favours(result, gap, higher)
 
@@ -80,9 +80,9 @@ def _unclear_at_the_cuts(result: AuditResult, unclear: Mapping[str, list[Estimat
     worst = _worst(result, gaps)
     most = max(abs(end) for gap in gaps for end in gap.ends("within"))
     text = (
-        f"{capital(_where(result, gaps))} this sample cannot tell whether the {_listed(unclear)} "
-        f"of the groups differ by more than {_points(settings.tolerance)}: the largest difference "
-        f"seen is {_points(worst.value)} ({worst.words}), and up to {_number(most)} may be true."
+        f"Cannot tell whether the {listed(unclear)} of the groups differ by more than "
+        f"{points(settings.tolerance)} {_where(result, gaps)}. The largest difference seen is "
+        f"{points(worst.value)}: {worst.words}. It could be as large as {_number(most)}."
     )
     return Finding("unclear", text + _how_many(result))
 
@@ -94,9 +94,9 @@ def _undefined_at_the_cuts(result: AuditResult, gaps: Iterable[Estimate]) -> Ite
         told = gap.warnings[0] if gap.warnings else "there is no interval"
         by_reason.setdefault(told.removeprefix(f"{gap.name} has no value: "), []).append(gap)
     for reason, some in by_reason.items():
-        titles = _listed(dict.fromkeys(rate_title(gap) for gap in some))
+        titles = listed(dict.fromkeys(rate_title(gap) for gap in some))
         where = capital(_where(result, some))
-        yield Finding("unclear", f"{where} nothing can be said about the {titles}: {reason}.")
+        yield Finding("unclear", f"{where}, nothing can be said about the {titles}: {reason}.")
 
 
 def _where(result: AuditResult, gaps: Iterable[Estimate]) -> str:
@@ -104,7 +104,7 @@ def _where(result: AuditResult, gaps: Iterable[Estimate]) -> str:
     places = {gap.at for gap in gaps}
     cuts, words = result.cuts, result.settings.words
     texts = zip(cuts.texts(words), cuts.texts(), strict=True)
-    return _listed([text for text, plain in texts if plain in places])
+    return listed([text for text, plain in texts if plain in places])
 
 
 def _how_many(result: AuditResult) -> str:
@@ -114,10 +114,11 @@ def _how_many(result: AuditResult) -> str:
         return ""
     cell, now = certificate.smallest
     for on in CLASSES:
-        cell = cell.replace(f"{on} of ", f"{words.of(on)} of ", 1) if cell.startswith(on) else cell
+        if cell.startswith(f"{on} of "):
+            cell = f"{words.of(on)} {words.among(cell.removeprefix(f'{on} of '))}"
     return (
-        f" For a score without any difference to be shown to have none beyond the tolerance, it "
-        f"would take about {certificate.needed:,} {cell}; there are {now:,}."
+        f" Even for a score without any difference, it would take about {certificate.needed:,} "
+        f"{cell} to show that; there are {now:,}."
     )
 
 
@@ -133,9 +134,9 @@ def _even_at_the_cuts(
     # Of all groups only if all pairs of them were compared.
     of, told = (" of all groups", "") if whom == "between groups" else ("", f" {whom}")
     text = (
-        f"{where} the {_listed(even)}{of} differ by at most {_points(settings.tolerance)}{told}, "
-        f"with {percent(settings.confidence_level)} confidence; the largest difference "
-        f"seen is {_points(worst.value)} ({worst.words})."
+        f"{where}, the {listed(even)}{of} differ by at most {points(settings.tolerance)}{told}, "
+        f"with {percent(settings.confidence_level)} confidence. The largest difference seen is "
+        f"{points(worst.value)}: {worst.words}."
     )
     return Finding("even" if all_rates else "context", text)
 
@@ -151,12 +152,13 @@ def rate_title(gap: Estimate) -> str:
     return title if title.endswith("positives") else f"{title}s"
 
 
-def _listed(titles: Iterable[str]) -> str:
+def listed(titles: Iterable[str]) -> str:
+    """Several names in a sentence."""
     *first, last = titles
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _points(share: float) -> str:
+def points(share: float) -> str:
     """A difference of two shares: '12.7 points'."""
     number = _number(share)
     return f"{number} point" if number == "1" else f"{number} points"

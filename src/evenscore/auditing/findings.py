@@ -97,17 +97,17 @@ def _gaps(result: AuditResult, higher: Higher) -> Iterable[Finding]:
             told += 1
             low, high = gap.ends("beyond")
             text = (
-                f"{capital(gap.words)}. The gap ({gap.title}) is {gap.value:+.3f}, "
-                f"{percent(gap.confidence_level)} interval over all gaps {low:+.3f} to "
-                f"{high:+.3f}, all of it beyond the tolerance of {tolerance:g}."
+                f"{capital(gap.words)}. The gap ({gap.title}) is {gap.value:+.3f}; its "
+                f"{percent(gap.confidence_level)} interval over all gaps, {low:+.3f} to "
+                f"{high:+.3f}, lies wholly beyond the tolerance of {tolerance:g}."
             )
             yield Finding("gap", text + favours(result, gap, higher))
     more = len(result.beyond) - told
     if more:
         yield Finding(
             "gap",
-            f"{more} more of the {len(result.gaps)} gaps {_lie(more)} beyond {tolerance:g}: all "
-            f"this with {percent(result.settings.confidence_level)} confidence over the "
+            f"{more} more of the {len(result.gaps)} gaps {_lie(more)} beyond {tolerance:g}. All of "
+            f"this holds with {percent(result.settings.confidence_level)} confidence over the "
             f"{result.n_gaps:,} gaps looked at.",
         )
 
@@ -132,11 +132,12 @@ def _stretches(result: AuditResult) -> Iterable[Finding]:
                 largest = np.abs(np.where(beyond, curve.value, 0.0)).argmax()
                 yield Finding(
                     "context",
-                    f"Elsewhere: {words.of(curve.on)} of {higher[0]} are {words.selected} more "
-                    f"often than those of {higher[1]} by cuts that select {ranges} of the "
-                    f"{words.of(curve.on)} of {curve.first}: there the "
-                    f"{percent(curve.confidence_level)} band of this curve, by itself, lies beyond "
-                    f"{tolerance:g}, and the gap is {curve.value[largest]:+.3f} at "
+                    f"Elsewhere, {words.of(curve.on)} {words.among(higher[0])} are "
+                    f"{words.selected} more often than those {words.among(higher[1])}: at cuts "
+                    f"that select {ranges} of the {words.of(curve.on)} "
+                    f"{words.among(curve.first)}, the {percent(curve.confidence_level)} band of "
+                    f"this curve, by itself, lies beyond {tolerance:g}, and the gap is "
+                    f"{curve.value[largest]:+.3f} at "
                     f"{curve.rates[largest]:.0%}.{words.favours(*higher)}",
                 )
 
@@ -172,7 +173,7 @@ def _even(result: AuditResult) -> Iterable[Finding]:
         yield Finding(
             "even",
             f"{within} of the {len(result.gaps)} gaps {_lie(within)} within {tolerance}, with "
-            f"{level} confidence that none is said to be so that is not.",
+            f"{level} confidence that this is true of every one of them.",
         )
 
 
@@ -187,6 +188,7 @@ def _unclear(result: AuditResult) -> Iterable[Finding]:
     certified = at_cuts if certified_at_the_cuts(result) else set()
     unclear = [gap for gap in result.with_verdict("unclear") if gap.key not in certified]
     sample, tolerance = result.sample, result.settings.tolerance
+    words = result.settings.words
     if unclear:
         ends = [gap.ends("within") for gap in unclear]
         largest = max(max(-low, high) for low, high in ends)
@@ -195,16 +197,16 @@ def _unclear(result: AuditResult) -> Iterable[Finding]:
         if alone:
             more = (
                 f"{len(alone)} of them would be beyond on {'its' if len(alone) == 1 else 'their'} "
-                f"own; among {result.n_gaps:,} gaps, some such come by chance. "
+                f"own, but among {result.n_gaps:,} gaps some would be by chance. "
             )
         sizes = sample.effective_sizes * np.isin(result.groups, result.compared_groups)
         row, k = np.unravel_index(np.argmin(np.where(sizes > 0, sizes, np.inf)), sizes.shape)
         yield Finding(
             "unclear",
-            f"{len(unclear)} of {len(result.gaps)} gaps {'is' if len(unclear) == 1 else 'are'} "
-            f"inconclusive: the data allow gaps of up to {largest:.3f}, more than the tolerance of "
-            f"{tolerance:g}. {more}The smallest cell is the {CLASSES[row]} of "
-            f"{result.groups[k]} (effective size {sizes[row, k]:,.0f}).",
+            f"Cannot tell for {len(unclear)} of {len(result.gaps)} gaps: the data allow gaps of up "
+            f"to {largest:.3f}, more than the tolerance of {tolerance:g}. {more}The smallest cell "
+            f"is {words.of(CLASSES[row])} {words.among(result.groups[k])} (effective size "
+            f"{sizes[row, k]:,.0f}).",
         )
     # What has no value at the cuts was told there, with the reason.
     undefined = [gap for gap in result.with_verdict("undefined") if gap.key not in at_cuts]
@@ -239,14 +241,15 @@ def _within_groups(result: AuditResult) -> Iterable[Finding]:
     if len(known) > 1:
         worst, best = (pick(known, key=lambda auc: auc.value) for pick in (min, max))
         main = "main " if len(result.main_groups) < len(result.groups) else ""
+        among = result.settings.words.among
         if worst.value == best.value:
             same = f"Within each {main}group, the AUC is the same: {best.value:.3f}."
             yield Finding("context", same)
             return
         yield Finding(
             "context",
-            f"Within a {main}group, the AUC goes from {worst.value:.3f} in {worst.first} "
-            f"({_range(worst)}) to {best.value:.3f} in {best.first} ({_range(best)}).",
+            f"Within a {main}group, the AUC ranges from {worst.value:.3f} {among(worst.first)} "
+            f"({_range(worst)}) to {best.value:.3f} {among(best.first)} ({_range(best)}).",
         )
 
 
@@ -269,8 +272,8 @@ def _main_groups(result: AuditResult) -> Iterable[Finding]:
             names = f"{', '.join(main[:_NAMED])} and {len(main) - _NAMED} more groups"
         yield Finding(
             "context",
-            f"{names} hold {share:.1%} of the {result.settings.words.people}: what is told first "
-            f"is about these main groups, and so are the pictures; the tables have all "
+            f"{share:.1%} of the {result.settings.words.people} are in the main groups, {names}: "
+            f"the headlines and the pictures are about these, and the tables have all "
             f"{len(compared)} groups that are compared.",
         )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -28,12 +29,16 @@ WORST_PAIRS = 10  # pairs kept of each family, if there are more
 
 @dataclass(frozen=True, eq=False)
 class AuditedGaps:
-    """The estimates with their verdicts, the families they are of, and what was left out."""
+    """The estimates with their verdicts, the families they are of, and what was left out.
+
+    `total` is how many gaps they were corrected for, those of other audits beside it included.
+    """
 
     gaps: tuple[Estimate, ...]
     families: tuple[FamilyRecord, ...]
     higher: dict[GapKey, tuple[str, str]]  # who ranks higher by a gap, and who lower
     omitted: tuple[str, ...]
+    total: int
 
 
 def families_of(
@@ -79,9 +84,50 @@ def cuts_of(cuts: Cuts | None, families: Sequence[GapFamily], *, outcomes_known:
 
 
 def audited_gaps(
+    parts: Sequence[Sequence[ComparedTable]], families: Sequence[GapFamily], settings: Settings
+) -> list[AuditedGaps]:
+    """Every gap of every pair that is compared, or of the worst pairs if there are many.
+
+    Each part is what one audit compares: those of several columns of groups are decided together,
+    so that the confidence is that of all they say.
+    """
+    estimated = [_estimated(compared, families, settings) for compared in parts]
+    total = sum(record.n_gaps for part in estimated for record in part.records)
+    decided = iter(
+        decide(
+            [estimate for part in estimated for estimate in part.estimates],
+            settings.tolerance,
+            settings.confidence_level,
+            intervals=joined_intervals([one for part in estimated for one in part.intervals]),
+            total=total,
+        )
+    )
+    return [
+        AuditedGaps(
+            tuple(islice(decided, len(part.estimates))),
+            tuple(part.records),
+            part.higher,
+            part.omitted,
+            total,
+        )
+        for part in estimated
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Estimated:
+    """The gaps of one audit before anything is decided about them."""
+
+    records: list[FamilyRecord]
+    estimates: list[Estimate]
+    intervals: list[tuple[Intervals, int]]
+    higher: dict[GapKey, tuple[str, str]]
+    omitted: tuple[str, ...]
+
+
+def _estimated(
     compared: Sequence[ComparedTable], families: Sequence[GapFamily], settings: Settings
-) -> AuditedGaps:
-    """Every gap of every pair that is compared, or of the worst pairs if there are many."""
+) -> _Estimated:
     n_pairs = sum(len(table.pairs) for table in compared)
     families = families if n_pairs else ()
     records: list[FamilyRecord] = []
@@ -96,8 +142,11 @@ def audited_gaps(
                 "give it a name of its own."
             )
         known |= set(keys)
-        kinds = {key.kind: family.meaning(key, settings.words) for key in keys}
-        described = tuple(GapKind(label, meaning) for label, meaning in kinds.items())
+        kinds = {key.kind: key for key in keys}
+        described = tuple(
+            GapKind(kind, family.meaning(key, settings.words), family.title(key, settings.words))
+            for kind, key in kinds.items()
+        )
         records.append(
             FamilyRecord(family.name, family.family, family.heading, described, len(keys))
         )
@@ -128,22 +177,15 @@ def audited_gaps(
                     higher[estimate.key] = ranked
                 estimates.append(estimate)
     estimates = [estimate for some in by_family for estimate in some]
-    total = sum(record.n_gaps for record in records)
-    decided = decide(
-        estimates,
-        settings.tolerance,
-        settings.confidence_level,
-        intervals=joined_intervals([part for parts in intervals for part in parts]),
-        total=total,
-    )
     omitted: tuple[str, ...] = ()
-    if len(estimates) < total:
+    if len(estimates) < sum(record.n_gaps for record in records):
         omitted = (
             f"Of each kind of gap, the {WORST_PAIRS} pairs of groups with the largest gaps are "
             f"kept, those of main groups first, and {n_pairs - WORST_PAIRS:,} of {n_pairs:,} pairs "
             "are left out; verdicts and p-values are corrected for all of them.",
         )
-    return AuditedGaps(tuple(decided), tuple(records), higher, omitted)
+    joined = [part for some in intervals for part in some]
+    return _Estimated(records, estimates, joined, higher, omitted)
 
 
 def _kept(compared: ComparedTable, family: GapFamily) -> tuple[Pair, ...] | None:

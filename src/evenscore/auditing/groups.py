@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from evenscore.gaps.words import ALL_OTHERS
 from evenscore.inference.estimate import SMALL_CELL
 from evenscore.scores import CLASSES, GroupedScores
 from evenscore.scores.arrays import Floats
@@ -27,9 +28,6 @@ from evenscore.scores.labels import default_order
 from evenscore.scores.reading import Rows
 
 Pair = tuple[int, int]
-
-ALL_OTHERS = "all others"
-"""As a `reference_group`: compare each group with all the others together."""
 
 MIN_GROUP_SIZE = SMALL_CELL
 """The default: below 30 observations in a class an interval carries a warning, and says little."""
@@ -88,6 +86,11 @@ class GroupColumn:
             values = default_order({part[k] for part in parts})
             columns.append(cls(name, tuple(values), tuple(values.index(p[k]) for p in parts)))
         return tuple(columns)
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether there are two values to compare."""
+        return len(self.values) > 1
 
     def table(self, scores: GroupedScores) -> GroupedScores:
         """The same people, grouped by this column alone."""

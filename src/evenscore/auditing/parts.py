@@ -35,10 +35,11 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class GapKind:
-    """One kind of gap and what it compares, whoever the groups are."""
+    """One kind of gap, what it compares whoever the groups are, and its plain name."""
 
     label: str
     meaning: str
+    title: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +165,34 @@ class FairCuts:
     exact: bool
     words: str
     reason: str = ""
+
+
+Verdict = Literal["gap", "unclear", "even"]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Whether the score is fair where it will be used, in one sentence, and what can be done.
+
+    `verdict` is "gap" if some gap at the cuts in use is beyond the tolerance, "even" if all are
+    shown to be within it, and "unclear" if the data cannot tell.
+    """
+
+    verdict: Verdict
+    text: str
+    remedies: tuple[str, ...]
+
+    @property
+    def short(self) -> str:
+        """The answer in a word or two."""
+        return {"gap": "No", "unclear": "Cannot tell", "even": "Yes"}[self.verdict]
+
+    def __str__(self) -> str:
+        return f"{self.short}. {self.text}"
+
+
+NO_ANSWER = Answer("unclear", "", ())
+"""That of files before version 3.1."""
 
 
 @dataclass(frozen=True, eq=False)

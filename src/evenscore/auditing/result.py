@@ -21,12 +21,21 @@ from evenscore.auditing.blocks import (
 )
 from evenscore.auditing.comparison import ComparisonResult, compare
 from evenscore.auditing.frames import Backend, data_frame, estimate_columns
-from evenscore.auditing.groups import ALL_OTHERS, GroupChoice
-from evenscore.auditing.parts import FamilyRecord, Finding, GapCurve, Sample, Settings
+from evenscore.auditing.groups import GroupChoice
+from evenscore.auditing.parts import (
+    NO_ANSWER,
+    Answer,
+    FamilyRecord,
+    Finding,
+    GapCurve,
+    Sample,
+    Settings,
+)
 from evenscore.auditing.showable import Showable
 from evenscore.auditing.stored import audit_from_dict, audit_to_dict, read_json
 from evenscore.files.atomic import write_atomically
 from evenscore.gaps.family import GapFamily
+from evenscore.gaps.words import ALL_OTHERS
 from evenscore.inference.decisions import detectable
 from evenscore.inference.estimate import Estimate, Verdict
 from evenscore.scores.reading import Rows
@@ -38,6 +47,15 @@ Content = TypeVar("Content")
 def _part(kind: type[AnyBlock], read: Callable[[AnyBlock], Content]) -> "cached_property[Content]":
     """A part of a block as an attribute of the result."""
     return cached_property(lambda result: read(result.block(kind)))
+
+
+def _some(
+    kind: type[AnyBlock], read: Callable[[AnyBlock], tuple[Content, ...]]
+) -> "cached_property[tuple[Content, ...]]":
+    """The same of a list, which is empty where a column is audited without that block."""
+    return cached_property(
+        lambda result: read(result.block(kind)) if kind.name in result.blocks else ()
+    )
 
 
 @final
@@ -54,9 +72,11 @@ class AuditResult(Showable):
     `calibration`, `distributions`, `permutation_tests` and, where ROC gaps were asked for,
     `roc_gaps` (curves with bands) and `roc_certificates` are read directly. Of `groups`, only the
     `compared_groups` have gaps, `small_groups` are shown apart, and the `main_groups` hold most
-    people. With many groups only the worst pairs are kept, and `omitted` says what was left out.
-    `findings` says the most important in sentences, `warnings` what to keep in mind, and
-    `assumptions` what is taken for granted about the rows: which are independent, and whether the
+    people. If there are several `columns` of groups, each is audited by itself too, and the groups
+    here are their intersections. With many groups only the worst pairs are kept, and `omitted` says
+    what was left out. `answer` says in one sentence whether the score is fair where it will be
+    used, and what can be done; `findings` says the most important in sentences, `warnings` what to
+    keep in mind, and `assumptions` what is taken for granted about the rows: which are independent, and whether the
     score was trained on them.
 
     Examples
@@ -81,6 +101,9 @@ class AuditResult(Showable):
     omitted: tuple[str, ...]
     warnings: tuple[str, ...]
     assumptions: tuple[str, ...] = field(default=(), kw_only=True)
+    answer: Answer = field(default=NO_ANSWER, kw_only=True)
+    columns: "tuple[ColumnAudit, ...]" = field(default=(), kw_only=True)
+    corrected_for: int = field(default=0, kw_only=True)
     _rows: Rows | None = field(default=None, kw_only=True)
     _families: tuple[GapFamily, ...] = field(default=(), kw_only=True)
     _groups: GroupChoice | None = field(default=None, kw_only=True)
@@ -102,11 +125,11 @@ class AuditResult(Showable):
     """The AUC within each group."""
     auc_matrix = _part(Ranking, lambda block: block.matrix)
     """AUCs between all cells."""
-    roc_gaps = _part(Curves, lambda block: block.roc_gaps)
+    roc_gaps = _some(Curves, lambda block: block.roc_gaps)
     """Curves of ROC gaps, with bands."""
     roc_curves = _part(Curves, lambda block: block.roc_curves)
     """Everyone's ROC curve, then each group's."""
-    roc_certificates = _part(Certificates, lambda block: block.certificates)
+    roc_certificates = _some(Certificates, lambda block: block.certificates)
     """On which rates the ROC gaps are within the tolerance, by class and method."""
     cuts = _part(CutsInUse, lambda block: block.cuts)
     """The cuts in use."""
@@ -118,13 +141,13 @@ class AuditResult(Showable):
     """The rates of the groups at some of the cuts in use."""
     explorer = _part(AtThresholds, lambda block: block.explorer)
     """The rates of the groups at cuts all over the scores."""
-    fair_cuts = _part(AtThresholds, lambda block: block.fair_cuts)
+    fair_cuts = _some(AtThresholds, lambda block: block.fair_cuts)
     """Thresholds at which the score is fair as a classifier."""
     calibration = _part(Shape, lambda block: block.calibration)
     """Shares of positives by bin of the score and group."""
     distributions = _part(Shape, lambda block: block.distributions)
     """How the score is distributed in each cell."""
-    permutation_tests = _part(Permutations, lambda block: block.tests)
+    permutation_tests = _some(Permutations, lambda block: block.tests)
     """Tests of equal distributions."""
 
     @property
@@ -178,7 +201,14 @@ class AuditResult(Showable):
 
     @property
     def n_gaps(self) -> int:
-        """How many gaps were looked at: those of `gaps`, and the ones left out."""
+        """How many gaps the verdicts are corrected for.
+
+        Those of `gaps`, the ones left out, and those of the other columns of groups.
+        """
+        return self.corrected_for or self._n_own
+
+    @property
+    def _n_own(self) -> int:
         return sum(family.n_gaps for family in self.families)
 
     @property
@@ -213,7 +243,7 @@ class AuditResult(Showable):
     @property
     def all_within(self) -> bool:
         """Whether every gap looked at is within the tolerance: one statement about all of them."""
-        return bool(self.gaps) and len(self.with_verdict("within")) == self.n_gaps
+        return bool(self.gaps) and len(self.with_verdict("within")) == self._n_own
 
     def detectable(self, gap: Estimate, power: float = 0.8) -> float:
         """The smallest true gap of this kind that such an audit calls beyond, with that power."""
@@ -259,7 +289,10 @@ class AuditResult(Showable):
         Verdicts are those that were stored. Blocks of another version that are not known here are
         skipped.
         """
-        return cls(**audit_from_dict(data))
+        fields = audit_from_dict(data)
+        parts = fields.pop("columns")
+        columns = tuple(ColumnAudit(name, cls.from_dict(audit)) for name, audit in parts)
+        return cls(**fields, columns=columns)
 
     @classmethod
     def from_json(cls, path: str | Path) -> "AuditResult":
@@ -314,3 +347,12 @@ class AuditResult(Showable):
         if not isinstance(other, AuditResult):
             raise TypeError(f"compare takes another AuditResult, not {type(other).__name__}.")
         return compare(self, other, n_resamples=n_resamples, random_state=random_state)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ColumnAudit:
+    """The audit of one of several columns of groups, by itself."""
+
+    name: str
+    audit: AuditResult

@@ -76,7 +76,6 @@ def assumptions_of(sample: Sample, trained_on: bool | None) -> tuple[str, ...]:
 def warnings_about(
     scores: GroupedScores,
     sample: Sample,
-    zero_weights: int,
     auc: Estimate | None,
     selected: Side = "high",
 ) -> tuple[str, ...]:
@@ -140,8 +139,6 @@ def warnings_about(
             f"({sample.distinct_scores:,} distinct scores): a tie counts half in an AUC, and "
             "intervals at a rate are conservative."
         )
-    if zero_weights:
-        warnings.append(f"{zero_weights:,} rows have weight zero and count for nothing.")
     return tuple(warnings)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenscore.auditing.blocks import BLOCKS
-from evenscore.auditing.parts import FamilyRecord, Finding, Sample, Settings
+from evenscore.auditing.parts import NO_ANSWER, Answer, FamilyRecord, Finding, Sample, Settings
 from evenscore.auditing.plain import from_plain, to_plain
 from evenscore.gaps.catalogue import CATALOGUE
 from evenscore.inference.decisions import decide
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evenscore.auditing.result import AuditResult
 
 FORMAT = "evenscore.audit"
-SCHEMA_VERSION = "3.0"
+SCHEMA_VERSION = "3.1"
 
 FIELDS: dict[str, Any] = {
     "title": str,
@@ -35,10 +35,18 @@ FIELDS: dict[str, Any] = {
     "omitted": tuple[str, ...],
     "warnings": tuple[str, ...],
     "assumptions": tuple[str, ...],
+    "answer": Answer,
+    "corrected_for": int,
 }
 """What every audit holds beside its blocks."""
 
-_ADDED: dict[str, Any] = {"assumptions": ()}  # since 2.0, and what older files are taken to say
+# Since 2.0, and what older files are taken to say.
+_ADDED: dict[str, Any] = {
+    "assumptions": (),
+    "answer": to_plain(NO_ANSWER),
+    "corrected_for": 0,
+    "columns": (),
+}
 
 
 def audit_to_dict(result: "AuditResult") -> dict[str, Any]:
@@ -48,6 +56,9 @@ def audit_to_dict(result: "AuditResult") -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         **{name: to_plain(getattr(result, name)) for name in FIELDS},
         "blocks": {name: to_plain(block) for name, block in result.blocks.items()},
+        "columns": [
+            {"name": column.name, "audit": audit_to_dict(column.audit)} for column in result.columns
+        ],
     }
 
 
@@ -79,6 +90,12 @@ def audit_from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
         for name, content in blocks.items()
         if name in BLOCKS
     }
+    columns = data["columns"]
+    if not isinstance(columns, list | tuple) or not all(
+        isinstance(column, Mapping) and isinstance(column.get("name"), str) for column in columns
+    ):
+        raise ValueError(f"audit.columns must be a list of named audits, not {columns!r}.")
+    fields["columns"] = [(column["name"], column.get("audit")) for column in columns]
     return fields
 
 
@@ -161,7 +178,7 @@ def _from_1(data: Mapping[str, Any]) -> dict[str, Any]:
             at = "" if gap["rate"] is None else f"at {gap['rate']:.4g}"
             gaps.append({**gap, "family": family, "at": at})
             label = f"{gap['name']} {at}".strip()
-            meaning = CATALOGUE[label].meaning if label in CATALOGUE else ""
+            meaning = CATALOGUE[label].meaning() if label in CATALOGUE else ""
             families[label] = {
                 "name": label,
                 "family": family,

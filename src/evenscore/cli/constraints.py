@@ -23,9 +23,7 @@ def constraints() -> None:
             second="another",
             one="30%",
             two="20%",
-            positives=words.positives,
-            negatives=words.negatives,
-            selected=words.selected,
+            **words.classes,
         )
         _entry(
             console,
@@ -36,12 +34,12 @@ def constraints() -> None:
         )
     console.print(
         "AUC notions (--constraint): H are the scores of the negatives, G of the positives; 0 and "
-        "1 are two groups. The gap is zero when the statement is equally often true of every "
+        "1 are two groups. The gap is zero when the statement is true equally often in every "
         "group.\n"
     )
     for notion in CATALOGUE.values():
-        sentence = notion.say("the group", "the other group")
-        _entry(console, notion.name, notion.formula, sentence, notion.source)
+        name, meaning = notion.plain_name(), notion.meaning()
+        _entry(console, notion.name, f"{name}.", meaning, notion.formula, notion.source)
 
 
 def _entry(console: Console, name: str, *lines: str) -> None:

@@ -301,11 +301,16 @@ class AucConstraint(GapFamily):
             estimate.second_value,
             sure=estimate.differs_from_zero,
             reference=estimate.reference,
+            words=words,
         )
 
     def meaning(self, key: GapKey, words: Words = DEFAULT_WORDS) -> str:
         """What the two AUCs are."""
-        return self.definition.meaning
+        return self.definition.meaning(words)
+
+    def title(self, key: GapKey, words: Words = DEFAULT_WORDS) -> str:
+        """The notion's plain name."""
+        return self.definition.plain_name(words)
 
     def ranks_higher(self, estimate: Estimate) -> tuple[str, str] | None:
         """Who ranks higher, if the notion is not about mistakes, which favour nobody."""

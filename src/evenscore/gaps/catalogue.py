@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.scores import CLASSES
 from evenscore.scores.arrays import Floats
 
@@ -46,14 +47,17 @@ class Notion:
 
     `pairs` lists (reference, target) populations. One pair is AUC_{reference, target}; of several,
     the mean in the proportions in which such pairs of people occur. The gap of two groups is the
-    statistic of the first minus that of the second. `sentence` says what the statistic is the
-    probability of, for `{group}` (and `{other}`); `mistake` what happens otherwise, if that is a
-    mistake. `reading` says what it means that the statistic of `{high}` is the higher one.
+    statistic of the first minus that of the second. `title` is its plain name; `sentence` says what
+    the statistic is the probability of, `{group}` being "among women" (and `{other}` "among men");
+    `mistake` what happens otherwise, if that is a mistake. `reading` says what it means that the
+    statistic of `{high}` is the higher one. All may use the `{positives}` and `{negatives}` of
+    `Words`.
     """
 
     name: str
     pairs: tuple[tuple[Population, Population], ...]
     formula: str
+    title: str
     sentence: str
     source: str
     reading: str
@@ -135,19 +139,26 @@ class Notion:
                 both.append((reference / reference.sum(), target / target.sum()))
         return both
 
-    def say(self, group: str, other: str) -> str:
-        """What the statistic of `group` is the probability of."""
-        return self.sentence.format(group=group, other=other)
-
-    @property
-    def meaning(self) -> str:
+    def meaning(self, words: Words = DEFAULT_WORDS) -> str:
         """What such a gap compares, in one sentence.
 
-        >>> CATALOGUE["bnsp"].meaning
-        'Compares, group by group, how often a positive of the group outranks a negative of any \
-group.'
+        >>> CATALOGUE["bnsp"].meaning()
+        'In how many pairs of people, group by group: in the group, positives rank above negatives \
+of any group.'
         """
-        return f"Compares, group by group, how often {self.say('the group', 'the other group')}."
+        what = self.sentence.format(
+            group="in the group", other="in the other group", **words.classes
+        )
+        return f"In how many pairs of people, group by group: {what}."
+
+    def plain_name(self, words: Words = DEFAULT_WORDS) -> str:
+        """The title in the user's words.
+
+        >>> CATALOGUE["bnsp"].plain_name(Words(positives="people who repaid"))
+        'People who repaid ranked too low'
+        """
+        text = self.title.format(**words.classes)
+        return text[:1].upper() + text[1:]
 
     @property
     def has_reference(self) -> bool:
@@ -163,6 +174,7 @@ group.'
         *,
         sure: bool = True,
         reference: str = "",
+        words: Words = DEFAULT_WORDS,
     ) -> str:
         """The gap in words: what it means, and how often either thing happens, in pairs of people.
 
@@ -178,14 +190,23 @@ group.'
             high, low = (first, second) if left > right else (second, first)
         sides = [(left, first, second), (right, second, first)]
         sides.sort(key=lambda side: -side[0])  # what happens more often comes first
+        among = {group: words.among(group) for group in (first, second)}
         shares = "; ".join(
-            f"{sentence.format(group=group, other=other)} in {share:.1%}{of}"
+            sentence.format(group=among[group], other=among[other], **words.classes)
+            + f" in {share:.1%}{of}"
             for (share, group, other), of in zip(sides, (" of pairs", ""), strict=True)
         )
-        lead = f"with {reference} as the reference group, " if reference else ""
+        lead = f"with {words.whom(reference)} as the reference group, " if reference else ""
         if left == right or not sure:
             return f"{lead}{shares}"
-        return f"{lead}{self.reading.format(high=high, low=low)}: {shares}"
+        reading = self.reading.format(
+            high=words.whom(high),
+            low=words.whom(low),
+            among_high=among[high],
+            among_low=among[low],
+            **words.classes,
+        )
+        return f"{lead}{reading}: {shares}"
 
 
 def _catalogue() -> dict[str, Notion]:

@@ -222,11 +222,17 @@ class CurveConstraint(GapFamily):
         one, two = f"{estimate.first_value:.1%}", f"{estimate.second_value:.1%}"
         share = percent(round(estimate.selected_share, 4))
         return (
-            f"among {words.positives}, {one} of {estimate.first} {'and' if one == two else 'but'} "
-            f"{two} of {estimate.second} are {words.selected} where {share} of each group's own "
-            f"{words.negatives} are: above {estimate.threshold:.5g} in {estimate.first} and above "
-            f"{estimate.second_threshold:.5g} in {estimate.second}"
+            f"among {words.positives}, {one} of {words.whom(estimate.first)} "
+            f"{'and' if one == two else 'but'} {two} of {words.whom(estimate.second)} would be "
+            f"{words.selected} where {share} of each group's own {words.negatives} are: above "
+            f"{estimate.threshold:.5g} {words.among(estimate.first)} and above "
+            f"{estimate.second_threshold:.5g} {words.among(estimate.second)}"
         )
+
+    def title(self, key: GapKey, words: Words = DEFAULT_WORDS) -> str:
+        """Who is selected, each group at a threshold of its own."""
+        text = f"{words.selected} among {words.positives}, each group at a cut of its own"
+        return text[:1].upper() + text[1:]
 
     def meaning(self, key: GapKey, words: Words = DEFAULT_WORDS) -> str:
         """What is compared, and where."""

@@ -146,14 +146,19 @@ class Cuts:
 
     def texts(self, words: Words = DEFAULT_WORDS) -> tuple[str, ...]:
         """Where each gap is measured: the range, or each of the points."""
-        whom = "everyone" if self.of == "everyone" else f"all {words.of(self.of)}"
+        whom, own = self.whom(words), words.selected != DEFAULT_WORDS.selected
         if self.between is not None:
             low, high = (percent(share) for share in self.between)
+            if own:
+                return (f"at cuts where {low} to {high} of {whom} are {words.selected}",)
             return (f"at cuts that select {low} to {high} of {whom}",)
         if self.at:
             # Of a coarse score it may select much less.
             return tuple(
-                f"at the cut that selects at most {percent(share)} of {whom}" for share in self.at
+                f"at the cut where at most {percent(share)} of {whom} are {words.selected}"
+                if own
+                else f"at the cut that selects at most {percent(share)} of {whom}"
+                for share in self.at
             )
         more = {"high": "more", "low": "less"}[self.selected]
         side = {"high": "above", "low": "below"}[self.selected]
@@ -163,6 +168,23 @@ class Cuts:
             else f"{side} the cut {value:.10g}"
             for value in self.thresholds
         )
+
+    def whom(self, words: Words = DEFAULT_WORDS) -> str:
+        """Of whom the shares are, in words."""
+        if self.of == "everyone" and words.people == DEFAULT_WORDS.people:
+            return "everyone"
+        return f"all {words.of(None if self.of == 'everyone' else self.of)}"
+
+    def written(self) -> str:
+        """The same as `parse` reads them.
+
+        >>> Cuts(between=(0.1, 0.4)).written(), Cuts(thresholds=600).written()
+        ('everyone=0.1:0.4', 'thresholds=600')
+        """
+        if self.between is not None:
+            return f"{self.of}={self.between[0]:.10g}:{self.between[1]:.10g}"
+        points = ",".join(f"{point:.10g}" for point in self.points)
+        return f"{self.of if self.at else 'thresholds'}={points}"
 
     def text(self, words: Words = DEFAULT_WORDS) -> str:
         """All of them in words."""

@@ -14,6 +14,7 @@ from typing import final
 import numpy as np
 
 from evenscore.gaps.catalogue import Mixtures, Pairs
+from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.scores.arrays import Floats, Ints
 from evenscore.scores.aucs import AucMatrix
 
@@ -62,7 +63,17 @@ class PairEquality(ABC):
     compares_others = True
     has_reference = False
     ranks_higher = 0
-    meaning = "Compares two AUCs between mixtures of the groups' positives and negatives."
+
+    def meaning(self, words: Words = DEFAULT_WORDS) -> str:
+        """What such a gap compares."""
+        return (
+            f"Compares two AUCs between mixtures of the groups' {words.positives} and "
+            f"{words.negatives}."
+        )
+
+    def plain_name(self, words: Words = DEFAULT_WORDS) -> str:
+        """What it is called beside its code."""
+        return "Two AUCs between mixtures of the groups"
 
     @abstractmethod
     def sides(self, cell_weights: Floats, first: int, second: int) -> tuple[Floats, Floats]:
@@ -86,6 +97,7 @@ class PairEquality(ABC):
         *,
         sure: bool = True,
         reference: str = "",
+        words: Words = DEFAULT_WORDS,
     ) -> str:
         """The two sides."""
         return f"{left:.3f} against {right:.3f} ({first}, {second})"

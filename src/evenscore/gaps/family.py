@@ -222,6 +222,10 @@ class GapFamily(ABC):
         """What such a gap compares, in one sentence."""
         return f"{key.kind}: zero if the groups are alike."
 
+    def title(self, key: GapKey, words: Words = DEFAULT_WORDS) -> str:
+        """A plain name of such a gap, beside which its code is a small label."""
+        return key.kind
+
     def ranks_higher(self, estimate: Estimate) -> tuple[str, str] | None:
         """Which of the two groups ranks higher and which lower; None if a gap favours neither."""
         return None

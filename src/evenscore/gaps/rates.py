@@ -54,6 +54,16 @@ _MEASURED: WeakKeyDictionary[GroupedScores, dict[Any, "list[PointGap | RangeGap]
 )
 
 
+def rate_heading(name: str, words: Words = DEFAULT_WORDS) -> str:
+    """A rate in the user's words, as a heading.
+
+    >>> rate_heading("fnr", Words(positives="people who repaid", refused="refused"))
+    'Refused among people who repaid'
+    """
+    text = CATALOGUE[name].heading.format(**words.classes)
+    return text[:1].upper() + text[1:]
+
+
 @final
 @dataclass(frozen=True, init=False)
 class RateConstraint(GapFamily):
@@ -304,22 +314,22 @@ class RateConstraint(GapFamily):
         """Who is selected, or not, in either group, and at which cut."""
         rate = CATALOGUE[estimate.name.removesuffix("_gap")]
         phrase = rate.phrase.format(
-            first=estimate.first,
-            second=estimate.second,
+            first=words.whom(estimate.first),
+            second=words.whom(estimate.second),
             one=f"{estimate.first_value:.1%}",
             two=f"{estimate.second_value:.1%}",
-            positives=words.positives,
-            negatives=words.negatives,
-            selected=words.selected,
+            **words.classes,
         )
         if f"{estimate.first_value:.1%}" == f"{estimate.second_value:.1%}":
             phrase = phrase.replace(" but ", " and ")
-        whom = "everyone" if self.cuts.of == "everyone" else f"all {words.of(self.cuts.of)}"
-        digits = 10 if self.cuts.thresholds else 5
-        return (
-            f"{phrase} at the cut {estimate.threshold:.{digits}g}, which selects "
-            f"{percent(round(estimate.selected_share, 4))} of {whom}"
-        )
+        digits = 10 if self.cuts.thresholds else 4
+        side = ("above", "of at least") if self.cuts.selected == "high" else ("below", "of at most")
+        share = percent(round(estimate.selected_share, 3))
+        cut = f"where {share} of {self.cuts.whom(words)} are {words.selected}"
+        if words.selected == DEFAULT_WORDS.selected:
+            cut = f"that selects {share} of {self.cuts.whom(words)}"
+        score = f"a score {side[self.cuts.inclusive]} {estimate.threshold:.{digits}g}"
+        return f"{phrase} at the cut {cut} ({score})"
 
     def meaning(self, key: GapKey, words: Words = DEFAULT_WORDS) -> str:
         """What is compared, and where."""
@@ -328,6 +338,14 @@ class RateConstraint(GapFamily):
         largest = "the largest difference " if self.cuts.is_range else "the difference "
         remark = rate.remark.format(positives=words.positives)
         return f"{rate.title.capitalize()}: {largest}{where}. {remark}".strip()
+
+    def title(self, key: GapKey, words: Words = DEFAULT_WORDS) -> str:
+        """Who is counted, and among whom: 'refused among people who repaid'."""
+        title = rate_heading(key.name.removesuffix("_gap"), words)
+        if self.cuts.is_range or len(self.cuts.points) == 1:
+            return title
+        texts = dict(zip(self.cuts.texts(), self.cuts.texts(words), strict=True))
+        return f"{title}, {texts[key.at]}"
 
     def ranks_higher(self, estimate: Estimate) -> tuple[str, str] | None:
         """The group that is selected more often, if the rate says so."""

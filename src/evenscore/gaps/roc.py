@@ -229,11 +229,17 @@ class RocConstraint(GapFamily):
         lead = ""
         if estimate.differs_from_zero:
             higher = estimate.second if estimate.value > 0 else estimate.first
-            lead = f"{words.of(estimate.on)} of {higher} are {words.selected} more often: "
+            whose = f"{words.of(estimate.on)} {words.among(higher)}"
+            lead = f"{whose} would be {words.selected} more often: "
         return (
-            f"{lead}the cut that selects {rate:.1%} of the {words.of(estimate.on)} of {one} "
-            f"selects {share:.1%} of those of {two}{split}"
+            f"{lead}the cut that selects {rate:.1%} of the {words.of(estimate.on)} "
+            f"{words.among(one)} selects {share:.1%} of those {words.among(two)}{split}"
         )
+
+    def title(self, key: GapKey, words: Words = DEFAULT_WORDS) -> str:
+        """Who is selected, and at which rate of one group."""
+        text = f"{words.selected} among {words.of(key.on)}, at a rate of one group"
+        return text[:1].upper() + text[1:]
 
     def meaning(self, key: GapKey, words: Words = DEFAULT_WORDS) -> str:
         """What is compared at the cut."""

@@ -1,16 +1,21 @@
 """What people and outcomes are called: the single place for the wording of people."""
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 from evenscore.scores import ClassName
+from evenscore.scores.labels import label_text
+
+ALL_OTHERS = "all others"
+"""As a `reference_group`: compare each group with all the others together."""
 
 SelectedIs = Literal["good", "bad"]
 
 
 @dataclass(frozen=True)
 class Words:
-    """The user's own words for people and outcomes, in findings, tables and reports.
+    """The user's own words for people and outcomes, in findings, tables, pictures and reports.
 
     Parameters
     ----------
@@ -19,16 +24,23 @@ class Words:
     positives, negatives : str
         The two classes, in the plural: "people who repaid", "people who defaulted".
     selected : str
-        What happens to those above a cut: "granted a loan".
+        What happens to those beyond a cut: "granted a loan".
     selected_is : "good", "bad" or None
         Whether that is good for a person (a loan) or bad (a prison term). Findings then say whom a
         gap favours.
+    refused : str
+        What happens to all others: "refused". By default "not" and what happens to those selected.
+    groups : mapping, optional
+        What to call the groups, in the plural: {"f": "women", "m": "men"}. Groups that are not
+        mentioned keep their labels.
 
     Examples
     --------
-    >>> words = Words(negatives="people who defaulted", selected_is="good")
-    >>> words.of("negatives"), words.favours("women", "men")
+    >>> words = Words(negatives="people who defaulted", selected_is="good", groups={"f": "women"})
+    >>> words.of("negatives"), words.favours("women", "m")
     ('people who defaulted', ' Being selected is good for a person here, so this favours women.')
+    >>> words.named("f"), words.among("women"), words.among("m")
+    ('women', 'among women', 'in group m')
     """
 
     people: str = "people"
@@ -36,21 +48,72 @@ class Words:
     negatives: str = "negatives"
     selected: str = "selected"
     selected_is: SelectedIs | None = None
+    refused: str = ""
+    groups: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("people", "positives", "negatives", "selected"):
             text = getattr(self, name)
             if not isinstance(text, str) or not text.strip():
                 raise ValueError(f"{name} must be a text that is not empty, not {text!r}.")
+        if not isinstance(self.refused, str):
+            raise ValueError(f"refused must be a text, not {self.refused!r}.")
         if self.selected_is not in (None, *get_args(SelectedIs)):
             raise ValueError(
                 f"selected_is must be 'good' or 'bad' (for a person), or None, not "
                 f"{self.selected_is!r}."
             )
+        given: Any = self.groups
+        pairs = tuple(given.items()) if isinstance(given, Mapping) else tuple(map(tuple, given))
+        pairs = tuple((label_text(label), name) for label, name in pairs)
+        names = [name for _, name in pairs]
+        if not all(isinstance(name, str) and name.strip() for name in names):
+            raise ValueError(f"groups must give every group a name, not {given!r}.")
+        if len(set(names)) < len(names) or len(dict(pairs)) < len(pairs):
+            raise ValueError(f"groups must give different groups different names, not {given!r}.")
+        object.__setattr__(self, "groups", pairs)
 
     def of(self, on: ClassName | None) -> str:
         """What a class is called; everybody if there is none."""
         return {"positives": self.positives, "negatives": self.negatives}.get(on or "", self.people)
+
+    @property
+    def not_selected(self) -> str:
+        """What happens to people who are not selected."""
+        return self.refused or f"not {self.selected}"
+
+    @property
+    def classes(self) -> dict[str, str]:
+        """What phrases may name: the classes, and what happens to people."""
+        return {
+            "people": self.people,
+            "positives": self.positives,
+            "negatives": self.negatives,
+            "selected": self.selected,
+            "not_selected": self.not_selected,
+            "would_not": f"would be {self.refused}"
+            if self.refused
+            else f"would not be {self.selected}",
+        }
+
+    # ------------------------------------------------------------------ groups
+
+    def named(self, label: Hashable) -> Hashable:
+        """What a group is called, of an intersection each part; the label, if nobody said."""
+        names = dict(self.groups)
+        if isinstance(label, tuple):
+            return tuple(names.get(label_text(part), part) for part in label)
+        return names.get(label_text(label), label)
+
+    def whom(self, group: str) -> str:
+        """A group in a sentence: "women", if that is its name, or "group f"."""
+        known = {name for _, name in self.groups} | {ALL_OTHERS}
+        return group if group in known else f"group {group}"
+
+    def among(self, group: str) -> str:
+        """Among whom: "among women", or "in group f"."""
+        whom = self.whom(group)
+        return f"among {whom}" if whom == group else f"in {whom}"
 
     def favours(self, higher: str, lower: str) -> str:
         """Whom it favours that one group ranks higher than another: a sentence, if it is known."""
@@ -59,7 +122,24 @@ class Words:
         favoured = higher if self.selected_is == "good" else lower
         return (
             f" Being {self.selected} is {self.selected_is} for a person here, so this favours "
-            f"{favoured}."
+            f"{self.whom(favoured)}."
+        )
+
+    # ------------------------------------------------------------------ without the user's
+
+    def filled(self, label: str | None, positive: Hashable, negative: Hashable) -> "Words":
+        """The same, where classes that have no words are named after the column of labels.
+
+        >>> Words().filled("repaid", "yes", "no").positives
+        'people with repaid = yes'
+        """
+        if label is None:
+            return self
+        one, two = (f"{self.people} with {label} = {label_text(v)}" for v in (positive, negative))
+        return replace(
+            self,
+            positives=one if self.positives == "positives" else self.positives,
+            negatives=two if self.negatives == "negatives" else self.negatives,
         )
 
 

@@ -132,7 +132,7 @@ def cut_table(
 
     Whose score is above a threshold is selected; below, if `side` is "low"; and whoever has it
     exactly, if it is `inclusive`.
-    `burden` says that being selected is bad for a person: the rule of four fifths is then none.
+    `burden` says that being selected is bad for a person: the four-fifths rule is then not applied.
     The ratio of selection rates is about the groups at the positions `compared`, by default all.
 
     >>> y, groups = [0, 1] * 50, ["a"] * 50 + ["b"] * 50
@@ -271,7 +271,7 @@ class _Told:
         limits = {(a, b): ratio_limits(sides[a], sides[b]) for a in sides for b in sides if a != b}
         if all(limit[0] >= FOUR_FIFTHS for limit in limits.values()):
             return f"{told}, not below four fifths"
-        told += "; whether this is below four fifths cannot be told"
+        told += "; cannot tell whether this is below four fifths"
         a, b = min(limits, key=lambda pair: limits[pair][1])
         if limits[a, b][1] < FOUR_FIFTHS:
             other = self._ratio(a, b, sides[a][0] / sides[b][0], limits[a, b])
@@ -280,8 +280,8 @@ class _Told:
 
     def _ratio(self, i: int, j: int, ratio: float, ends: tuple[float, float]) -> str:
         return (
-            f"{self.groups[i]} is selected {ratio:.2f} times as often as {self.groups[j]} "
-            f"({self._interval(ends)})"
+            f"the selection rate of {self.groups[i]} is {ratio:.2f} times that of "
+            f"{self.groups[j]} ({self._interval(ends)})"
         )
 
     def _interval(self, ends: tuple[float, float]) -> str:

@@ -47,6 +47,8 @@ class Rate:
         Whether the classes count as in the whole population, not as in the group.
     scarce : bool
         Whether it rests on those beyond the cut alone, who may be few.
+    heading : str
+        Who is counted, and among whom, as a heading, with names for words.
     phrase : str
         A gap in words: who of the first group, and of the second, with names for words and shares.
     remark : str
@@ -61,6 +63,7 @@ class Rate:
     selects: int = 0
     standardised: bool = False
     scarce: bool = False
+    heading: str = ""
     phrase: str = ""
     remark: str = ""
 
@@ -146,7 +149,7 @@ _BASE_RATES = (
     "It differs between groups that the score treats alike, if one has more {positives} than the "
     "other."
 )
-_OF = "{one} of {first} but {two} of {second}"
+_OF = "{one} of {first} but {two} of {second}"  # a gap of no size says "and" instead of "but"
 
 RATES: tuple[Rate, ...] = (
     Rate(
@@ -155,7 +158,8 @@ RATES: tuple[Rate, ...] = (
         _SELECTED,
         _ALL,
         selects=1,
-        phrase=f"{_OF} are {{selected}}",
+        heading="{selected}",
+        phrase=f"{_OF} would be {{selected}}",
         remark=_BASE_RATES,
     ),
     Rate(
@@ -165,7 +169,8 @@ RATES: tuple[Rate, ...] = (
         ((1, 1), (0, 0)),
         on="negatives",
         selects=1,
-        phrase=f"among {{negatives}}, {_OF} are {{selected}}",
+        heading="{selected} among {negatives}",
+        phrase=f"among {{negatives}}, {_OF} would be {{selected}}",
     ),
     Rate(
         "fnr",
@@ -174,15 +179,18 @@ RATES: tuple[Rate, ...] = (
         ((0, 0), (1, 1)),
         on="positives",
         selects=-1,
-        phrase=f"among {{positives}}, {_OF} are not {{selected}}",
+        heading="{not_selected} among {positives}",
+        phrase=f"among {{positives}}, {_OF} {{would_not}}",
     ),
     Rate(
         "error",
         "error rate",
         ((0, 1), (1, 0)),
         _ALL,
+        heading="misjudged",
         phrase=(
-            f"{_OF} are misjudged: {{negatives}} {{selected}}, or {{positives}} not {{selected}}"
+            f"{_OF} would be misjudged: {{negatives}} {{selected}}, or {{positives}} "
+            "{not_selected}"
         ),
         remark=_BASE_RATES,
     ),
@@ -192,6 +200,7 @@ RATES: tuple[Rate, ...] = (
         ((0, 0), (0, 1)),
         _SELECTED,
         scarce=True,
+        heading="{positives} among those {selected}",
         phrase=f"among those {{selected}}, {_OF} are {{positives}}",
         remark=_BASE_RATES,
     ),
@@ -202,6 +211,7 @@ RATES: tuple[Rate, ...] = (
         _SELECTED,
         standardised=True,
         scarce=True,
+        heading="{positives} among those {selected}, were they equally frequent",
         phrase=(
             "were {positives} equally frequent in all groups, among those {selected} "
             f"{_OF} would be {{positives}}"
@@ -213,7 +223,8 @@ RATES: tuple[Rate, ...] = (
         ((0, 0), (1, 0)),
         ((1, 0), (1, 0)),
         scarce=True,
-        phrase=f"among those not {{selected}}, {_OF} are {{positives}}",
+        heading="{positives} among those {not_selected}",
+        phrase=f"among those {{not_selected}}, {_OF} are {{positives}}",
         remark=_BASE_RATES,
     ),
 )

@@ -38,18 +38,17 @@ class Ranking(Block):
         low, high = (
             np.array([[getattr(e, end) for e in row] for row in table]) for end in ("low", "high")
         )
-        by_group = []
+        by_group, words = [], audit.settings.words
+        rank = f"{words.positives} rank above {words.negatives}"
         for k, name in enumerate(scores.names):
             estimate = table[k][scores.n_groups + k]
-            words = f"a positive of {name} outranks a negative of {name} in "
-            words += f"{estimate.value:.1%} of pairs"
+            text = f"{words.among(name)}, {rank} in {estimate.value:.1%} of pairs"
             if np.isnan(estimate.value):
-                words = ""
-            by_group.append(replace(estimate, name="AUC", first=name, words=words))
-        words = f"a positive outranks a negative in {overall.value:.1%} of pairs"
+                text = ""
+            by_group.append(replace(estimate, name="AUC", first=name, words=text))
         matrix = placement_moments(scores).matrix
         return cls(
-            replace(overall, words=words),
+            replace(overall, words=f"{rank} in {overall.value:.1%} of pairs"),
             tuple(by_group),
             LabelledMatrix(matrix.cells, matrix.values, low, high, matrix.pair_weights),
         )

@@ -1,0 +1,151 @@
+"""Is it fair where it will be used, and what can be done? The answer that a report opens with.
+
+For whom it is not fair, by how much and how sure that is, the findings about the cuts in use say.
+Nothing is decided here: the answer puts the verdicts of an audit in one sentence.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from evenscore.auditing.blocks import CutsInUse
+from evenscore.auditing.cut_findings import certified_at_the_cuts, listed, points
+from evenscore.auditing.parts import Answer, Verdict
+from evenscore.auditing.result import AuditResult
+from evenscore.gaps import Cuts
+from evenscore.inference.estimate import Estimate, percent
+
+
+def answer_of(result: AuditResult) -> Answer:
+    """The answer of an audit, and of each column of groups by itself if there are several."""
+    audits = {column.name: column.audit for column in result.columns}
+    verdicts = {name: _verdict(audit) for name, audit in audits.items()}
+    together = _verdict(result)
+    verdict = worst([*verdicts.values(), together])
+    text = _text(result, verdict)
+    if audits:
+        where = {"together": together, **verdicts}
+        text += f" {_by_column(where, verdict)}"
+    remedies = tuple(_remedies(result, [*audits.values(), result], verdict))
+    return Answer(verdict, text, remedies)
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict of several audits: fair only if all are.
+
+    >>> worst(["even", "unclear"]), worst(["unclear", "gap"])
+    ('unclear', 'gap')
+    """
+    order: tuple[Verdict, ...] = ("gap", "unclear", "even")
+    return min(verdicts, key=order.index)
+
+
+def _verdict(result: AuditResult) -> Verdict:
+    gaps = result.cut_gaps
+    if any(gap.verdict == "beyond" for gap in gaps):
+        return "gap"
+    known = bool(gaps) and not result.block(CutsInUse).reason
+    if known and (certified_at_the_cuts(result) or all(gap.verdict == "within" for gap in gaps)):
+        return "even"
+    return "unclear"
+
+
+def _text(result: AuditResult, verdict: Verdict) -> str:
+    """One sentence, without the word that it opens with."""
+    settings, block = result.settings, result.block(CutsInUse)
+    where, tolerance = result.cuts.text(settings.words), points(settings.tolerance)
+    what = "both kinds of error" if result.outcomes_known else "selection rates"
+    rates = dict.fromkeys(gap.name for gap in result.cut_gaps)
+    if result.outcomes_known and tuple(rates) != ("fpr_gap", "fnr_gap"):
+        what = "what is compared"
+    if verdict == "gap":
+        return f"Groups differ by more than {tolerance} {where}."
+    if verdict == "even":
+        level = percent(settings.confidence_level)
+        return f"In {what}, groups differ by at most {tolerance} {where}, with {level} confidence."
+    if block.reason:
+        return f"There is nothing to look at: {block.reason}."
+    if not result.cut_gaps:
+        return "There are no two groups to compare."
+    return f"These data do not show whether groups differ by more than {tolerance} {where}."
+
+
+def _by_column(verdicts: dict[str, Verdict], verdict: Verdict) -> str:
+    """For which columns of groups it holds, of several."""
+    so = [name for name, one in verdicts.items() if one == verdict and name != "together"]
+    both = verdicts["together"] == verdict
+    names = listed([f"by {name}" for name in so])
+    if so and both:
+        return f"That is so {names}, and for the columns taken together."
+    if so:
+        return f"That is so {names}."
+    return "That is so for the columns taken together, not for one of them by itself."
+
+
+def _remedies(result: AuditResult, audits: list[AuditResult], verdict: Verdict) -> Iterator[str]:
+    """What can be done about it."""
+    settings = result.settings
+    if verdict == "even":
+        yield (
+            "Nothing needs to be done at these cuts. Audit again when the cuts, the population or "
+            "the score change."
+        )
+        others = [gap for audit in audits for gap in audit.beyond]
+        if others:
+            yield (
+                f"Away from these cuts, {len(others)} of the other gaps "
+                f"{'is' if len(others) == 1 else 'are'} beyond the tolerance: read the details "
+                "before the score is used differently."
+            )
+        return
+    gaps = [gap for audit in audits for gap in audit.cut_gaps]
+    if verdict == "unclear":
+        yield from _more_people(audits)
+        if gaps:
+            yield (
+                "Or accept that a difference of this size cannot be ruled out, and say so where "
+                "the score is used."
+            )
+        return
+    yield from _learning(settings.tolerance, result.cuts, gaps)
+    yield (
+        "Repair this score with one increasing map per group (evenscore repair). That is quick, "
+        "but it needs the group of everyone who is scored, which may be unlawful."
+    )
+    yield (
+        "Or cut elsewhere: move the slider below to see what other cuts would do, and check the "
+        "one you choose on other people."
+    )
+
+
+def _learning(tolerance: float, cuts: Cuts, gaps: list[Estimate]) -> Iterator[str]:
+    """The constraint that asks for what is missing."""
+    rates = dict.fromkeys(gap.name.removesuffix("_gap") for gap in gaps)
+    if cuts.thresholds:
+        yield (
+            "Learn another score that is fair at the shares these thresholds select (evenscore "
+            f"fit --equal {','.join(rates)} --cuts everyone=…)."
+        )
+        return
+    yield (
+        "Learn another score, fair at these cuts and without needing the group to score anyone: "
+        f"evenscore fit --equal {','.join(rates)} --cuts {cuts.written()} --tolerance "
+        f"{tolerance:g}."
+    )
+
+
+def _more_people(audits: list[AuditResult]) -> Iterator[str]:
+    """How many more people it would take, if it is for the lack of them."""
+    lacking = [
+        audit.certificate
+        for audit in audits
+        if audit.certificate is not None and audit.certificate.lacking == "data"
+    ]
+    needed = [one for one in lacking if one.needed > one.smallest[1] > 0]
+    if needed:
+        times = max(one.needed / one.smallest[1] for one in needed)
+        yield (
+            f"Audit more people: about {times:.2g} times as many, in the same proportions, would "
+            "be enough to show that a score without differences has none beyond the tolerance."
+        )
+    else:
+        yield "Audit more people: the intervals shrink with their number."
+    yield "Or merge small groups, or agree on a larger tolerance before looking at new data."
