@@ -77,10 +77,18 @@ __all__ = [
 RENDERERS.update(
     {
         ("audit", "html"): "evenscore.showing.report:write",
-        ("audit", "notebook"): "evenscore.showing.notebook:notebook_html",
+        ("audit", "markdown"): "evenscore.showing.markdown:render",
+        ("audit", "notebook"): "evenscore.showing.notebook:audit_html",
         ("audit", "terminal"): "evenscore.showing.terminal:render",
+        ("comparison", "html"): "evenscore.showing.report:write_comparison",
+        ("comparison", "markdown"): "evenscore.showing.markdown:render_comparison",
+        ("comparison", "notebook"): "evenscore.showing.notebook:comparison_html",
         ("comparison", "terminal"): "evenscore.showing.terminal:render_comparison",
+        ("tradeoff", "html"): "evenscore.showing.tradeoff:write",
+        ("tradeoff", "markdown"): "evenscore.showing.markdown:render_path",
+        ("tradeoff", "notebook"): "evenscore.showing.notebook:path_html",
         ("tradeoff", "plot"): "evenscore.showing.plots.tradeoff:plot_path",
+        ("tradeoff", "terminal"): "evenscore.showing.terminal:render_path",
     }
 )
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 import evenscore as es
-from evenscore.learning.parameters import described, progress, seed_of
+from evenscore.learning.parameters import described, seed_of
+from evenscore.learning.progress import progress
 
 SCORERS = (es.LinearScorer, es.BoostedScorer, es.NeuralScorer, es.paper.PaperScorer)
 

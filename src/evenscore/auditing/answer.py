@@ -111,8 +111,8 @@ def _remedies(result: AuditResult, audits: list[AuditResult], verdict: Verdict) 
         "but it needs the group of everyone who is scored, which may be unlawful."
     )
     yield (
-        "Or cut elsewhere: move the slider below to see what other cuts would do, and check the "
-        "one you choose on other people."
+        "Or cut elsewhere: the slider of the report shows what other cuts would do. Check the one "
+        "you choose on other people."
     )
 
 

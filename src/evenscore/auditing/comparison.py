@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 import numpy as np
 
 from evenscore.auditing.frames import Backend, data_frame
 from evenscore.auditing.plain import to_plain
-from evenscore.auditing.showable import renderer
+from evenscore.auditing.showable import Showable
 from evenscore.gaps.family import EstimateSettings
 from evenscore.inference.changes import size_changes
 from evenscore.inference.decisions import holm
@@ -69,7 +69,7 @@ class Difference:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class ComparisonResult:
+class ComparisonResult(Showable):
     """The AUC and every gap of two scores of the same people; made by `AuditResult.compare`.
 
     Differences are the first score minus the other. What is said to have changed is so with the
@@ -82,6 +82,14 @@ class ComparisonResult:
     groups: tuple[str, ...]
     confidence_level: float
     differences: tuple[Difference, ...]
+    _audits: "tuple[AuditResult, AuditResult] | None" = None
+
+    shown_as: ClassVar[str] = "comparison"
+
+    @property
+    def audits(self) -> "tuple[AuditResult, AuditResult] | None":
+        """The audits of the two scores, of which a page can be made."""
+        return self._audits
 
     @property
     def auc(self) -> Difference:
@@ -110,7 +118,7 @@ class ComparisonResult:
             f"Of {len(self.gaps)} gaps, {counts['smaller gap']} "
             f"{'is' if counts['smaller gap'] == 1 else 'are'} smaller with {self._name(0)} "
             f"than with {self._name(1)}, {counts['larger gap']} larger, and "
-            f"{counts['not told apart']} cannot be told apart, with "
+            f"for {counts['not told apart']} this sample cannot tell, with "
             f"{percent(self.confidence_level)} confidence over all of them"
         )
         first = self.auc.say(self._name(0), self._name(1))
@@ -125,10 +133,6 @@ class ComparisonResult:
 
     def __repr__(self) -> str:
         return f"<ComparisonResult: {self.n:,} people, {self.words[0]} {self.words[1]}>"
-
-    def __rich__(self) -> Any:
-        """A table for a terminal, drawn by rich."""
-        return renderer("comparison", "terminal")(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; NaN is None, infinities are texts."""
@@ -231,6 +235,7 @@ def compare(
             _difference(sides[0][e.key], sides[1][e.key], e, size, test)
             for e, size, test in zip(differences, sizes, (of_auc, *of_gaps), strict=True)
         ),
+        (one, other),
     )
 
 

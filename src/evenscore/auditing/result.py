@@ -76,8 +76,8 @@ class AuditResult(Showable):
     here are their intersections. With many groups only the worst pairs are kept, and `omitted` says
     what was left out. `answer` says in one sentence whether the score is fair where it will be
     used, and what can be done; `findings` says the most important in sentences, `warnings` what to
-    keep in mind, and `assumptions` what is taken for granted about the rows: which are independent, and whether the
-    score was trained on them.
+    keep in mind, and `assumptions` what is taken for granted about the rows: which are independent,
+    and whether the score was trained on them.
 
     Examples
     --------
@@ -224,6 +224,11 @@ class AuditResult(Showable):
     def meanings(self) -> dict[str, str]:
         """What each kind of gap compares."""
         return {kind.label: kind.meaning for family in self.families for kind in family.kinds}
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The plain name of each kind of gap."""
+        return {kind.label: kind.title for family in self.families for kind in family.kinds}
 
     def with_verdict(self, verdict: Verdict) -> tuple[Estimate, ...]:
         """The gaps of a verdict, in order."""

@@ -23,18 +23,22 @@ def renderer(kind: str, format_name: str) -> Callable[..., Any]:
 
 
 class Showable:
-    """A result with a report, a table for terminals and one for notebooks."""
+    """A result with a page of its own, tables for terminals and Markdown, and a notebook's view."""
 
     shown_as: ClassVar[str]
 
     def to_html(self, path: str | Path) -> Path:
-        """Write the report, one self-contained HTML file, and return its path."""
+        """Write the page, one self-contained HTML file, and return its path."""
         return Path(renderer(self.shown_as, "html")(self, path))
+
+    def to_markdown(self) -> str:
+        """The same as Markdown, with all tables."""
+        return str(renderer(self.shown_as, "markdown")(self))
 
     def __rich__(self) -> Any:
         """Tables for a terminal, drawn by rich."""
         return renderer(self.shown_as, "terminal")(self)
 
     def _repr_html_(self) -> str:
-        """A small table for notebooks; every text in it is escaped."""
+        """Pictures and tables for notebooks; every text in them is escaped."""
         return str(renderer(self.shown_as, "notebook")(self))

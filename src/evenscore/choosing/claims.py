@@ -34,8 +34,9 @@ from evenscore.gaps.family import family_estimates
 from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.estimate import Estimate, check_count, check_level
 from evenscore.learning.objective import standardise
-from evenscore.learning.parameters import progress, seed_of
+from evenscore.learning.parameters import seed_of
 from evenscore.learning.price import PriceWarning
+from evenscore.learning.progress import progress
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Bools, Floats
 

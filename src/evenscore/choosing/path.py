@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from sklearn.base import clone
@@ -12,7 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from evenscore.auditing.frames import Backend, data_frame
 from evenscore.auditing.plain import to_plain
-from evenscore.auditing.showable import renderer
+from evenscore.auditing.showable import Showable, renderer
 from evenscore.gaps import as_constraints
 from evenscore.inference.estimate import Estimate, percent
 
@@ -89,7 +89,7 @@ class TradeoffPoint:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class TradeoffPath:
+class TradeoffPath(Showable):
     """The points of a path, from the least to the most constrained; made by `tradeoff_path`.
 
     The rows that report a point also choose it: the AUC and gaps of a chosen point look a little
@@ -129,6 +129,8 @@ class TradeoffPath:
     sample_weight: Any
     smallest_cell: tuple[str, int]
     cluster: Any = None
+
+    shown_as: ClassVar[str] = "tradeoff"
 
     def __repr__(self) -> str:
         name = type(self.scorer).__name__

@@ -28,8 +28,9 @@ from evenscore.gaps.family import family_estimates
 from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.estimate import check_count, check_level
 from evenscore.learning.objective import standardise
-from evenscore.learning.parameters import progress, seed_of
+from evenscore.learning.parameters import seed_of
 from evenscore.learning.price import PriceWarning
+from evenscore.learning.progress import progress
 from evenscore.learning.repaired import RepairedScorer
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Bools, Floats, Ints
@@ -100,7 +101,7 @@ def tradeoff_path(
     confidence_level : float, default 0.95
         Of the intervals.
     verbose : bool, default False
-        Show a progress bar on a terminal.
+        Show a progress bar, on a terminal or in a notebook.
 
     Returns
     -------

@@ -26,6 +26,8 @@ WORDS = Words(
     negatives="people who earn less",
     selected="granted a loan",
     selected_is="good",
+    refused="refused",
+    groups={"female": "women", "male": "men"},  # type: ignore[arg-type]
 )
 _SENTENCES = 3  # findings told; the rest are in the report
 
@@ -44,13 +46,13 @@ def demo(
     # Imported here: they are slow to import, and no other command needs all of them.
     from evenscore.auditing.audit import audit
     from evenscore.choosing import claim_prices
-    from evenscore.cli.tradeoff import PRICED, price_table
     from evenscore.datasets import load_adult
     from evenscore.files.atomic import target_file, write_atomically
     from evenscore.learning.boosted import BoostedScorer
     from evenscore.learning.price import PriceWarning
     from evenscore.showing.report import render_comparison
-    from evenscore.showing.terminal import new_table
+    from evenscore.showing.terminal import block_table
+    from evenscore.showing.tradeoff import price_table
 
     target_file(html)  # refused before a minute is spent
     console = Console(width=min(Console().width, 110), highlight=False, quiet=quiet)
@@ -94,8 +96,7 @@ def demo(
         "who could repay it must not be refused more often in one group (fnr). If the others "
         "must not be granted one more often either (fpr), that costs more:\n"
     )
-    columns, rows = price_table(prices)
-    console.print(new_table(PRICED, columns, rows))
+    console.print(block_table(price_table(prices)))
     start = time.perf_counter()
     with console.status("Learning a fair score …"), warnings.catch_warnings():
         warnings.simplefilter("ignore", PriceWarning)  # the price is what the demo shows

@@ -1,8 +1,7 @@
 """`evenscore tradeoff`: what fairness costs, AUC against the worst gap."""
 
-import base64
 import json as json_text
-from importlib.resources import files
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Console
@@ -23,7 +22,7 @@ from evenscore.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from evenscore.choosing import ClaimPrices, TradeoffPath
+    pass
 
 
 @command
@@ -79,7 +78,8 @@ def tradeoff(
     from evenscore.choosing import claim_prices, tradeoff_path
     from evenscore.choosing.path import CHOSEN_HERE
     from evenscore.files.atomic import write_atomically
-    from evenscore.showing.terminal import new_table
+    from evenscore.showing.terminal import block_table
+    from evenscore.showing.tradeoff import path_table, price_table, write
 
     check_outputs(source.table, html, json)
     at, penalties = numbers(tolerances, "--tolerances"), numbers(strengths, "--strengths")
@@ -114,13 +114,8 @@ def tradeoff(
     n_clusters = None if members is None else len(set(members.tolist()))
     taken = independence(len(data.people.rows), n_clusters)
     shown = {"title": title, "chosen": chosen, "refusal": refusal, "assumption": taken}
-    priced = price_table(claims) if claims is not None else None
-    columns, rows = _table(path, chosen)
     if html is not None:
-        marked = None if chosen is None else tolerance
-        write_atomically(
-            html, _page(path, marked, columns=columns, rows=rows, priced=priced, **shown)
-        )
+        write(path, html, tolerance=tolerance, claims=claims, **shown)
     if json is not None:
         content = {
             **path.to_dict(),
@@ -131,85 +126,13 @@ def tradeoff(
         }
         write_atomically(json, json_text.dumps(content, ensure_ascii=False, allow_nan=False))
     console = Console(quiet=quiet)
-    if priced is not None:
-        console.print(new_table(PRICED, priced[0], priced[1]))
-    # A remark per line: side by side they would push the point out of a narrow terminal.
-    lines = [(*row[:5], row[6].replace(", ", ",\n")) for row in (columns, *rows)]
-    console.print(new_table(title, lines[0], lines[1:]))
+    if claims is not None:
+        console.print(block_table(price_table(claims)))
+    table = path_table(path, chosen)
+    # Which gap it is the page says; on a terminal it would push out the numbers.
+    rows = tuple(row[:-1] for row in table.rows)
+    console.print(block_table(replace(table, title=title, columns=table.columns[:-1], rows=rows)))
     if refusal or chosen is not None:
         console.print(refusal or CHOSEN_HERE, markup=False, highlight=False)
     console.print(taken, highlight=False)
     say_written(html, json, quiet=quiet)
-
-
-PRICED = "What each claim costs, on rows not learned from: AUC, and what is left of every gap"
-"""The title of a table of prices."""
-
-
-def price_table(claims: "ClaimPrices") -> tuple[list[str], list[list[str]]]:
-    """The claims as texts: the names of the columns, and a row per claim."""
-    from evenscore.showing.numbers import interval, plain
-
-    rows = []
-    for claim in claims.claims:
-        price = claims.price(claim)
-        rows.append(
-            [
-                " and ".join(kind.removesuffix("_gap") for kind in claim.kinds) or "nothing",
-                plain(claim.auc.value),
-                interval(claim.auc.low, claim.auc.high),
-                plain(price) if claim.kinds else "",
-                *(plain(abs(claim.worst(kind).value)) for kind in claims.kinds),
-            ]
-        )
-    gaps = [kind.replace("_", " ") for kind in claims.kinds]
-    return ["equal", "AUC", "95% interval", "price", *gaps], rows
-
-
-def _table(path: "TradeoffPath", chosen: int | None) -> tuple[list[str], list[list[str]]]:
-    """The points as texts: the names of the columns, and a row per point."""
-    from evenscore.inference.estimate import percent
-    from evenscore.showing.numbers import interval, plain
-
-    level = f"{percent(path.points[0].auc.confidence_level)} interval"
-    rows = []
-    for k, point in enumerate(path.points):
-        remarks = {
-            "chosen": k == chosen,
-            "Pareto front": k in path.pareto,
-            "not converged": not point.converged,
-        }
-        rows.append(
-            [
-                str(point),
-                plain(point.auc.value),
-                interval(point.auc.low, point.auc.high),
-                plain(point.worst_gap),
-                interval(*point.worst_interval),
-                point.worst.title,
-                ", ".join(remark for remark, holds in remarks.items() if holds),
-            ]
-        )
-    return ["point", "AUC", level, "worst gap", level, "which gap", "remarks"], rows
-
-
-def _page(path: "TradeoffPath", tolerance: float | None, **shown: Any) -> str:
-    """A picture and a table in one file that asks nothing of a network."""
-    from jinja2 import Environment
-
-    from evenscore.choosing.path import CHOSEN_HERE
-    from evenscore.showing.plots import TradeoffDisplay, figure, figure_bytes
-
-    drawing, ax = figure(figsize=(6.2, 4.2))
-    TradeoffDisplay.from_path(path, tolerance=tolerance).plot(ax)
-    template = files("evenscore.cli").joinpath("tradeoff.html.jinja").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(template).render(
-        shown,
-        choice=CHOSEN_HERE,
-        scorer=type(path.scorer).__name__,
-        picture=base64.b64encode(figure_bytes(drawing, "svg")).decode(),
-        prices_title=PRICED,
-        texts=("point", "which gap", "remarks", "equal"),
-        version=__version__,
-    )

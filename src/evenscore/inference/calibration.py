@@ -42,6 +42,20 @@ class Calibration:
     def __len__(self) -> int:
         return len(self.overall)
 
+    def label(self, b: int) -> str:
+        """A bin in words: which side is in it, so that everybody is in one of them.
+
+        >>> y, groups = [0, 1] * 40, ["a"] * 40 + ["b"] * 40
+        >>> scores = GroupedScores.from_arrays(y, [1, 2, 2, 3] * 20, sensitive_features=groups)
+        >>> found = calibration_by_group(scores)
+        >>> [found.label(b) for b in range(len(found.overall))]
+        ['up to 1', 'above 1, up to 2', 'above 2']
+        """
+        low, high = (f"{edge:.3g}" for edge in self.edges[b : b + 2])
+        if b == len(self.overall) - 1:
+            return f"above {low}" if b else "all"
+        return f"above {low}, up to {high}" if b else f"up to {high}"
+
 
 def calibration_by_group(
     scores: GroupedScores,

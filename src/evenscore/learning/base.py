@@ -91,7 +91,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     random_state : int, optional
         Which rows are kept aside, and whatever a subclass draws.
     verbose : bool, default False
-        Show a progress bar on a terminal.
+        Show a progress bar, on a terminal or in a notebook.
 
     Attributes
     ----------

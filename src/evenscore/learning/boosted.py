@@ -14,7 +14,8 @@ from evenscore.learning.boosters import Booster, TreeSettings, booster_class, tr
 from evenscore.learning.boosting import HeldOut, LinearStart, constant
 from evenscore.learning.growth import Growth
 from evenscore.learning.objective import standardise
-from evenscore.learning.parameters import check_count, check_number, progress, seed_of
+from evenscore.learning.parameters import check_count, check_number, seed_of
+from evenscore.learning.progress import progress
 from evenscore.learning.task import Choice, History, Stage, Task, TrainingScores
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats

@@ -11,7 +11,8 @@ from evenscore.learning.base import FairScorer
 from evenscore.learning.features import FeatureScaling, default_l2
 from evenscore.learning.linear_solving import Problem, Solver, WeightChoice
 from evenscore.learning.multipliers import MultiplierState
-from evenscore.learning.parameters import check_count, check_number, progress
+from evenscore.learning.parameters import check_count, check_number
+from evenscore.learning.progress import progress
 from evenscore.learning.task import History, Task, TrainingScores
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats

@@ -8,7 +8,8 @@ import numpy as np
 from evenscore.learning.base import FairScorer
 from evenscore.learning.features import FeatureScaling, default_l2
 from evenscore.learning.network import Layers, check_widths, forward, require_jax
-from evenscore.learning.parameters import check_count, check_number, progress
+from evenscore.learning.parameters import check_count, check_number
+from evenscore.learning.progress import progress
 from evenscore.learning.task import Choice, History, Look, Task
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats

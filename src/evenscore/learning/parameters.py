@@ -1,8 +1,6 @@
 """The parameters that scorers share: how they are checked, how they are described."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from inspect import cleandoc
 from numbers import Real
 from textwrap import indent
@@ -11,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from evenscore.inference.estimate import check_count as check_whole
-
-Advance = Callable[[str], None]
 
 
 def check_number(
@@ -61,25 +57,6 @@ def seed_of(random_state: Any) -> Any:
     if isinstance(random_state, np.random.RandomState):
         return random_state.randint(0, 2**31 - 1)
     return random_state
-
-
-@contextmanager
-def progress(title: str, total: int, *, verbose: bool | int) -> Iterator[Advance]:
-    """What `verbose` means: a bar on a terminal, moved by the function given, silence elsewhere."""
-    if not verbose:
-        yield lambda text: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}")
-    with Progress(
-        *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task(title, total=total, text="")
-        yield lambda text: bar.update(task, advance=1, text=text)
-        bar.update(task, completed=total)
 
 
 def described(doc: str, base: str) -> str:

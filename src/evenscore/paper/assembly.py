@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,10 +150,8 @@ def _page(entries: list[Table | Picture], remarks: list[str], scale: Scale) -> s
 
     A smaller scale than the full one is told, and no result of it is called met.
     """
-    from jinja2 import Environment
+    from evenscore.showing.page.shell import render
 
-    source = files("evenscore.paper").joinpath("page.html.jinja").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     sections: dict[str, list[Table | Picture]] = {}
     for entry in entries:
         sections.setdefault(entry.section, []).append(entry)
@@ -165,7 +162,10 @@ def _page(entries: list[Table | Picture], remarks: list[str], scale: Scale) -> s
         for number in entry.numbers
         if number.published is not None
     ]
-    return environment.from_string(source).render(
+    return render(
+        "paper/page.html.jinja",
+        images="'self' file:",
+        title="Learning Fair Scoring Functions, reproduced",
         sections=sections,
         remarks=remarks,
         scale=scale,

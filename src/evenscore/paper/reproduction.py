@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args
 
-from evenscore.learning.parameters import progress
+from evenscore.learning.progress import progress
 from evenscore.paper.assembly import assemble
 from evenscore.paper.parts import Store, run
 from evenscore.paper.plan import EXPERIMENTS, FULL, QUICK, Plan, Target

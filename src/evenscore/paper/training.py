@@ -27,7 +27,8 @@ from evenscore.learning.features import FeatureScaling
 from evenscore.learning.multipliers import SignRule
 from evenscore.learning.network import Layers, forward, hidden_layers
 from evenscore.learning.objective import Objective, Strict
-from evenscore.learning.parameters import progress, seed_of
+from evenscore.learning.parameters import seed_of
+from evenscore.learning.progress import progress
 from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats, Ints

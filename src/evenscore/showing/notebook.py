@@ -1,47 +1,65 @@
-"""A small HTML table of an audit for notebooks."""
+"""Results in a notebook: the same pictures and tables as on a page, in its style."""
 
-from html import escape
+from functools import cache
 
-from evenscore.auditing import AuditResult
-from evenscore.inference.estimate import Estimate, percent
-from evenscore.showing.numbers import interval, plain, signed, why_none
-
-_ROWS = 24  # more gaps than these are in `to_frame`
-
-
-def notebook_html(result: AuditResult) -> str:
-    """Findings, then one row a gap; everything that came from outside is escaped."""
-    head = escape(result.title or f"Audit of {result.sample.n:,} people")
-    parts = [f"<div><p><strong>{head}</strong></p><ul>"]
-    parts += [f"<li>{escape(finding.text)}</li>" for finding in result.findings]
-    level = percent(result.settings.confidence_level)
-    titles = (
-        "", "value", f"{level} interval", "over all gaps", "for within", "verdict", "in words"
-    )  # fmt: skip
-    parts.append("</ul><table><thead><tr>")
-    parts += [f"<th>{escape(title)}</th>" for title in titles]
-    parts.append("</tr></thead><tbody>")
-    if result.outcomes_known:
-        parts.append(_row(result.auc, "AUC", ""))
-    gaps = sorted(result.gaps, key=lambda gap: not result.is_headline(gap))  # the others after
-    parts += [_row(gap, gap.title, gap.verdict or "", gap=True) for gap in gaps[:_ROWS]]
-    parts.append("</tbody></table>")
-    more = len(result.gaps) - _ROWS
-    if more > 0:
-        parts.append(f"<p>{more} more gaps are in to_frame().</p>")
-    parts.append("</div>")
-    return "".join(parts)
+from evenscore.auditing import AuditResult, ComparisonResult
+from evenscore.choosing import TradeoffPath
+from evenscore.showing.comparing import comparison_block
+from evenscore.showing.outline import answer_part, cut_tables
+from evenscore.showing.page import colours
+from evenscore.showing.page.shell import asset, fragment
+from evenscore.showing.report.pictures import cut_charts
+from evenscore.showing.tradeoff import path_chart, path_table
 
 
-def _row(estimate: Estimate, title: str, verdict: str, *, gap: bool = False) -> str:
-    words = "; ".join(told for told in (estimate.words, why_none(estimate)) if told)
-    cells = (
-        title,
-        signed(estimate.value) if gap else plain(estimate.value),
-        interval(estimate.low, estimate.high, "signed" if gap else "plain"),
-        interval(*estimate.ends("beyond"), "signed") if gap else "",  # an AUC has no tolerance
-        interval(*estimate.ends("within"), "signed") if gap else "",
-        verdict,
-        words,
+def audit_html(result: AuditResult) -> str:
+    """The answer, the rates at the cuts in use and their gaps."""
+    charts = cut_charts((result,), prefix="notebook-")
+    return _shown(
+        title=result.title or f"Audit of {result.sample.n:,} people",
+        part=answer_part(result),
+        charts=charts,
+        tables=cut_tables(result),
+        more="to_html(path) writes the whole report, and to_frame() has every number.",
     )
-    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+
+
+def comparison_html(result: ComparisonResult) -> str:
+    """Both scores side by side."""
+    charts = []
+    if result.audits is not None:
+        after, before = result.audits
+        names = before.title or "the other", after.title or "this score"
+        charts = cut_charts((before, after), names, prefix="compared-")
+    table = comparison_block(result)
+    return _shown(
+        title=table.title,
+        texts=result.words[:2],
+        charts=charts,
+        tables=(table,),
+        more="to_html(path) writes the whole report.",
+    )
+
+
+def path_html(path: TradeoffPath) -> str:
+    """The picture and the points."""
+    table = path_table(path)
+    return _shown(
+        title=table.title,
+        charts=[path_chart(path)],
+        tables=(table,),
+        more="to_html(path) writes this as a page.",
+    )
+
+
+def _shown(**content: object) -> str:
+    defaults: dict[str, object] = {"part": None, "texts": ()}
+    return str(fragment("showing/notebook.html.jinja", style=_style(), **{**defaults, **content}))
+
+
+@cache
+def _style() -> str:
+    """The style of the pages, for what is inside this view alone, in light colours."""
+    light = colours.style_sheet().split("\n")
+    rules = [light[0].replace(":root", ".evenscore"), *light[2:]]
+    return "\n".join([*rules, asset("showing/notebook.css")])

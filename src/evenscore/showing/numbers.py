@@ -98,6 +98,27 @@ def share_and_interval(value: float, low: float, high: float) -> str:
     return NONE if math.isnan(value) else f"{share(value)} ({interval(low, high, 'share')})"
 
 
+def points(value: float) -> str:
+    """A difference of two shares in points.
+
+    >>> points(0.127), points(-0.01)
+    ('12.7 points', '1 point')
+    """
+    if math.isnan(value):
+        return NONE
+    number = f"{abs(100.0 * value):.1f}".removesuffix(".0")
+    return f"{number} point" if number == "1" else f"{number} points"
+
+
+def verdict(value: str | None) -> str:
+    """A verdict as people read it.
+
+    >>> verdict("unclear"), verdict("beyond")
+    ('cannot tell', 'beyond')
+    """
+    return {"unclear": "cannot tell", None: "undefined"}.get(value, value or "")
+
+
 def ratio(value: float) -> str:
     """Two decimals: a ratio of selection rates, whose interval is in the note on it.
 

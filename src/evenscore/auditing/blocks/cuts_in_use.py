@@ -8,6 +8,8 @@ import numpy as np
 from evenscore.auditing.blocks.base import AuditInput, Block, BlockTable, register
 from evenscore.gaps import Cuts
 from evenscore.gaps.cuts import percent
+from evenscore.gaps.rates import rate_heading
+from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.inference import estimate
 from evenscore.inference.cut_certificates import CutCertificate, certify_rates
 from evenscore.inference.cut_curves import CutCurves, cut_curves
@@ -50,6 +52,7 @@ class CutsInUse(Block):
     compared: tuple[str, ...] = ()
     outcomes_known: bool = True
     certificate: CutCertificate | None = None
+    words: Words = DEFAULT_WORDS
     omitted: tuple[str, ...] = ()
 
     name: ClassVar[str] = "cuts_in_use"
@@ -99,6 +102,7 @@ class CutsInUse(Block):
             groups.named(groups.compared),
             audit.outcomes_known,
             _certificate(audit),
+            audit.settings.words,
             omitted,
         )
 
@@ -107,12 +111,9 @@ class CutsInUse(Block):
         if not len(self.chosen.thresholds):
             return ()
         chosen, level = self.chosen, estimate.percent(self.chosen.confidence_level)
-        rates = {"selected": chosen.selection_rate}
+        rates = {"selection": chosen.selection_rate}
         if self.outcomes_known:
-            more = (chosen.fpr, chosen.fnr, chosen.precision)
-            rates |= dict(
-                zip(("false positives", "false negatives", "precision"), more, strict=True)
-            )
+            rates |= {"fnr": chosen.fnr, "fpr": chosen.fpr, "precision": chosen.precision}
         rows = []
         for t in range(len(chosen.thresholds)):
             for k, group in enumerate(chosen.groups):
@@ -124,7 +125,8 @@ class CutsInUse(Block):
                 rows.append(
                     (chosen.where(t) if first else "", share if first else "", group, *cells)
                 )
-        columns = ("cut", "of everyone", "group", *rates)
+        headings = (rate_heading(rate, self.words) for rate in rates)
+        columns = ("cut", "of everyone", "group", *headings)
         note = f"In percent, with {level} intervals. {chosen.meaning}"
         if any(_NONE in row for row in rows):
             note += f" {_NONE}: nobody is there of whom it could be a share."

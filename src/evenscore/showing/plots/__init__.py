@@ -1,6 +1,6 @@
 """Displays in scikit-learn's manner: data in, `plot(ax)`, artists kept; light and dark."""
 
-from evenscore.showing.plots.at_cuts import GroupRate, LargestGap
+from evenscore.showing.at_cuts import GroupRate, LargestGap
 from evenscore.showing.plots.auc_matrix import AucMatrixDisplay
 from evenscore.showing.plots.cut_rates import CutRatesDisplay
 from evenscore.showing.plots.group_roc import GroupRocCurve, GroupRocDisplay

@@ -27,7 +27,7 @@ def _cell_names(groups: Iterable[Hashable]) -> tuple[str, ...]:
     return tuple(f"{side} of {name}" for side in CLASSES for name in names)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class AucMatrixDisplay(ScoreDisplay):
     """The AUC of every row's cell (reference) and every column's cell (target).
 

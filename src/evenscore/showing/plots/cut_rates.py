@@ -28,7 +28,7 @@ from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Floats, Ints
 from evenscore.scores.rates import CATALOGUE
 from evenscore.scores.sources import to_numbers
-from evenscore.showing.plots.at_cuts import (
+from evenscore.showing.at_cuts import (
     GroupRate,
     LargestGap,
     axis_texts,
@@ -49,7 +49,7 @@ _ALPHA = 0.18  # of the bands
 _APART = 0.14  # of groups at a single cut, in widths of a place
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CutRatesDisplay(ScoreDisplay):
     """A rate of each group over the cuts in use, with intervals, and the tolerance as a ribbon.
 

@@ -45,6 +45,10 @@ class Display:
     legend_: Any
     tolerance_: Any
 
+    def __repr__(self) -> str:
+        drawn = "drawn" if hasattr(self, "ax_") else "not drawn yet: call plot()"
+        return f"<{type(self).__name__}, {drawn}>"
+
     def plot(
         self, ax: Axes | None = None, *, legend: bool = True, theme: ThemeName | None = None
     ) -> Self:

@@ -66,7 +66,7 @@ def auc_text(auc: Estimate) -> str:
     return f"AUC {auc.value:.3f} ({auc.low:.3f} to {auc.high:.3f})"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class GroupRocDisplay(ScoreDisplay):
     """ROC_{Hz,Gz} of every group z, and ROC_{H,G} of all together; AUCs with intervals.
 

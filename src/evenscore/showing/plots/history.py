@@ -9,9 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from evenscore.showing.names import shorten
 from evenscore.showing.plots.display import Display, frame, tolerance_strip
 from evenscore.showing.plots.style import SeriesStyle, Theme, ThemeName
-from evenscore.showing.plots.text import as_label, literal, shorten
+from evenscore.showing.plots.text import as_label, literal
 
 Part = Literal["auc", "gaps", "multipliers"]
 
@@ -19,7 +20,7 @@ _NAMED = 8  # gaps with a colour and a name of their own
 _LABELS: dict[Part, str] = {"auc": "AUC", "gaps": "gap", "multipliers": "multiplier"}
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class HistoryDisplay(Display):
     """The training history of a scorer: AUC, strict gaps and multipliers, one entry an update.
 

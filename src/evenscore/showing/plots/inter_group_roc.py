@@ -55,7 +55,7 @@ class InterGroupCurve(PairCurve):
     band: Band | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class InterGroupDisplay(ScoreDisplay):
     """A display of inter-group curves, alone or with others."""
 
@@ -118,7 +118,7 @@ class InterGroupDisplay(ScoreDisplay):
                     label=as_label(literal(name)))  # fmt: skip
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class InterGroupRocDisplay(InterGroupDisplay):
     """ROC_{H⁰,H¹} and ROC_{G⁰,G¹} against the diagonal, with bands.
 

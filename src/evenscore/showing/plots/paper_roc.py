@@ -23,7 +23,7 @@ from evenscore.showing.plots.text import literal
 _OVERALL = "all: positives against negatives"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PaperRocDisplay(InterGroupDisplay):
     """ROC_{H⁰,H¹}, ROC_{G⁰,G¹} and the overall ROC_{H,G}, with marks at the constrained rates.
 

@@ -51,7 +51,7 @@ class GapSeries(PairCurve):
     asked: Floats = field(default_factory=lambda: np.zeros((0, 4)))
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RocGapDisplay(ScoreDisplay):
     """ROC gaps of both classes over all rates, with bands, the tolerance and the rates asked for.
 

@@ -19,7 +19,7 @@ from evenscore.showing.plots.style import Theme
 from evenscore.showing.plots.text import as_label, group_names
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ScoreDistributionDisplay(ScoreDisplay):
     """Histograms of the score by cell: positives upwards, negatives downwards, a colour a group.
 

@@ -1,7 +1,6 @@
 """How plots look: colours that all eyes tell apart, light and dark, and not by colour alone.
 
-The colours are those of Okabe and Ito, a little lighter on a dark ground. Every series also has its
-own line style and marker, so that a print in black and white can be read.
+Every series also has its own line style and marker, so that a print in black and white can be read.
 """
 
 from collections.abc import Iterator
@@ -12,9 +11,11 @@ from typing import Any, Literal, NamedTuple
 
 import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb, to_rgba
+from matplotlib.colors import LinearSegmentedColormap, to_rgb, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from evenscore.showing import colours
 
 ThemeName = Literal["light", "dark"]
 LineStyle = str | tuple[int, tuple[float, ...]]
@@ -43,7 +44,7 @@ class Theme:
     @property
     def strip(self) -> str:
         """Halfway from faint to the ground: lighter without letting through what is behind."""
-        return mixed(self.faint, self.background, 0.5)
+        return colours.mixed(self.faint, self.background, 0.5)
 
     @cached_property
     def scale(self) -> LinearSegmentedColormap:
@@ -85,24 +86,12 @@ _LINES: tuple[LineStyle, ...] = (
 )
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
-LIGHT = Theme(
-    "light",
-    background="#ffffff",
-    text="#1a1a1a",
-    muted="#6b6b6b",
-    faint="#dedede",
-    colors=("#0072B2", "#D55E00", "#009E73", "#B0568C", "#B07A00", "#3A9BDC", "#5C4B9B"),
-    middle="#f7f7f7",
-)
-DARK = Theme(
-    "dark",
-    background="#15181c",
-    text="#ececec",
-    muted="#a0a5ab",
-    faint="#3a3f46",
-    colors=("#56B4E9", "#F58A3C", "#2CC79B", "#E39BC4", "#F0C040", "#8FA8FF", "#C4B7F5"),
-    middle="#2b3036",
-)
+
+def _theme(name: ThemeName, of: colours.Colours) -> Theme:
+    return Theme(name, of.background, of.text, of.muted, of.faint, of.series, of.middle)
+
+
+LIGHT, DARK = _theme("light", colours.LIGHT), _theme("dark", colours.DARK)
 _THEMES: dict[ThemeName, Theme] = {"light": LIGHT, "dark": DARK}
 
 
@@ -186,19 +175,12 @@ def theme_of(ax: Axes) -> Theme:
     """The theme whose colours are legible on these axes."""
     grounds = (to_rgba(part.get_facecolor()) for part in (ax, ax.figure))
     visible = next((ground for ground in grounds if ground[3] > 0.0), to_rgba("white"))
-    return LIGHT if _luminance(visible) > 0.18 else DARK
-
-
-def mixed(one: str, other: str, share: float) -> str:
-    """A colour between two, with so much of the first."""
-    pairs = zip(to_rgb(one), to_rgb(other), strict=True)
-    red, green, blue = (share * a + (1.0 - share) * b for a, b in pairs)
-    return to_hex((red, green, blue))
+    return LIGHT if colours.luminance(visible[:3]) > 0.18 else DARK
 
 
 def contrasting(color: Any) -> str:
     """Near black or near white, whichever is legible on a colour."""
-    return "#101010" if _luminance(color) > 0.18 else "#fafafa"
+    return colours.ink_on(to_rgb(color))
 
 
 def dress(ax: Axes, theme: Theme) -> None:
@@ -210,12 +192,3 @@ def dress(ax: Axes, theme: Theme) -> None:
     ax.tick_params(which="both", color=theme.muted, labelcolor=theme.text, grid_color=theme.faint)
     for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
         text.set_color(theme.text)
-
-
-def _luminance(color: Any) -> float:
-    """Relative luminance; black and white contrast equally with one of 0.18 (WCAG)."""
-    linear = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
-        for part in to_rgb(color)
-    )
-    return sum(part * share for part, share in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))

@@ -15,7 +15,7 @@ from evenscore.showing.plots.style import Theme
 from evenscore.showing.plots.text import literal
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TradeoffDisplay(Display):
     """AUC against the worst gap of the points of a path, with intervals; better is up and left.
 

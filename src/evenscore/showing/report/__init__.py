@@ -7,7 +7,7 @@ from evenscore.auditing import AuditResult, ComparisonResult
 from evenscore.files.atomic import write_atomically
 from evenscore.showing.report.page import page
 
-__all__ = ["render", "render_comparison", "write"]
+__all__ = ["render", "render_comparison", "write", "write_comparison"]
 
 
 def render(result: AuditResult, title: str | None = None) -> str:
@@ -54,6 +54,17 @@ def render_comparison(
 def write(result: AuditResult, path: str | os.PathLike[str], title: str | None = None) -> Path:
     """Write the report of an audit to a file, whole or not at all; give its path."""
     return write_atomically(path, render(result, title))
+
+
+def write_comparison(
+    comparison: ComparisonResult, path: str | os.PathLike[str], title: str | None = None
+) -> Path:
+    """Write the report of the first of the two scores compared, opening with what changed."""
+    sides = comparison.audits
+    if sides is None:
+        raise ValueError("This comparison does not hold its two audits: make it with compare.")
+    after, before = sides
+    return write_atomically(path, render_comparison(before, after, comparison, title))
 
 
 def _checked(result: AuditResult, name: str) -> AuditResult:

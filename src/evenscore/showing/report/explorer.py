@@ -1,4 +1,4 @@
-"""The threshold explorer: what the slider shows, as data that the page's script only looks up.
+"""The cut that the reader picks: what the slider shows, as data that the script only looks up.
 
 Numbers are rounded here, once: rates are sent as whole tenths of a percent, so that the script
 shows the very digits that a table of the same audit shows.
@@ -6,107 +6,61 @@ shows the very digits that a table of the same audit shows.
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from evenscore.auditing import AuditResult
+from evenscore.auditing.blocks import AtThresholds
+from evenscore.gaps.rates import rate_heading
 from evenscore.inference.cuts import CutTable, ImpactRatio, Shares
-from evenscore.scores.selection import Side
-from evenscore.scores.thinning import Outline
 from evenscore.showing import numbers
-from evenscore.showing.plots.style import LIGHT
-from evenscore.showing.report.selection import shown_groups, shown_note
+from evenscore.showing.page.charts import Chart
 
-RATES = ("selection_rate", "fpr", "fnr", "precision")
-
-# Shapes of about the same area, around (0, 0), in the order of the plots' markers.
-_MARKERS = (
-    "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
-    "M-4-4h8v8h-8z",
-    "M0-5.2L5 4h-10z",
-    "M0-5.4L5.4 0L0 5.4L-5.4 0z",
-    "M0 5.2L5-4h-10z",
-    "M-1.8-5h3.6v3.2h3.2v3.6h-3.2v3.2h-3.6v-3.2h-3.2v-3.6h3.2z",
-)
+RATES = {"selection_rate": "selection", "fnr": "fnr", "fpr": "fpr", "precision": "precision"}
+"""The rates of the table, by their names in a `CutTable` and in the catalogue."""
 
 
 @dataclass(frozen=True)
-class Frame:
-    """Where the square of rates lies in the picture, in its own units."""
+class Picker:
+    """The table at the cut that the reader picks.
 
-    left: float = 58.0
-    top: float = 10.0
-    side: float = 320.0
-    width: float = 390.0  # of the whole picture
-    height: float = 372.0
-
-    def x(self, rate: float) -> float:
-        """Where a false positive rate is drawn."""
-        return round(self.left + self.side * rate, 2)
-
-    def y(self, rate: float) -> float:
-        """Where a true positive rate is drawn."""
-        return round(self.top + self.side * (1.0 - rate), 2)
-
-    def points(self, curve: Outline) -> str:
-        """The vertices of a curve, for a polyline."""
-        return " ".join(
-            f"{self.x(x):.1f},{self.y(y):.1f}"
-            for x, y in zip(curve.x.tolist(), curve.y.tolist(), strict=True)
-        )
-
-
-class RocLine(NamedTuple):
-    """A group's ROC curve as it is drawn."""
-
-    group: int
-    name: str
-    points: str
-    series: int
-    dash: str
-    marker: str
-
-
-@dataclass(frozen=True)
-class Explorer:
-    """Everything the section needs; `asked` are the positions of the cuts asked for.
-
-    It opens with the first of them.
+    `cuts` are all cuts of the slider, `asked` the positions of those asked for: it opens with the
+    middle one. `columns` are the rates shown, with their headings, and `data` is what the script
+    reads.
     """
 
     cuts: CutTable
     asked: tuple[int, ...]
-    frame: Frame
-    everyone: str
-    lines: tuple[RocLine, ...]
-    note: str
+    columns: tuple[tuple[str, str, str], ...]
     data: str
 
+    @property
+    def at(self) -> int:
+        """The cut that it opens with."""
+        return self.asked[len(self.asked) // 2] if self.asked else 0
 
-def explorer(result: AuditResult) -> Explorer:
-    """The explorer of an audit."""
+
+def picker(result: AuditResult, charts: Sequence[Chart], roc: Chart | None) -> Picker | None:
+    """The picker of an audit; none without a cut."""
     asked = result.thresholds
-    cuts, frame = merged_cuts(asked, result.explorer), Frame()
-    everyone, *curves = (_as_cut(curve, cuts.side) for curve in result.roc_curves)
-    shown = shown_groups(result)
-    lines = tuple(
-        RocLine(k, result.groups[k], frame.points(curves[k]), number, _dash(number), marker)
-        for number, (k, marker) in enumerate(zip(shown, _MARKERS, strict=False))
-    )
+    cuts = asked
+    if AtThresholds.name in result.blocks:
+        cuts = merged_cuts(asked, result.explorer)
+    if not len(cuts.thresholds):
+        return None
     places = tuple(dict.fromkeys(np.searchsorted(cuts.thresholds, asked.thresholds).tolist()))
-    note, data = shown_note(result, shown), json_block(_data(cuts, frame))
-    return Explorer(cuts, places, frame, frame.points(everyone), lines, note, data)
+    if cuts is asked:
+        places = tuple(range(len(asked.thresholds)))
+    words = result.settings.words
+    names = list(RATES) if result.outcomes_known else ["selection_rate"]
+    columns = tuple((name, rate_heading(RATES[name], words), _CODES[name]) for name in names)
+    return Picker(cuts, places, columns, json_block(_data(result, cuts, names, charts, roc)))
 
 
-def _as_cut(curve: Outline, side: Side) -> Outline:
-    """A ROC curve where low scores are selected: of those whom the audit's curve leaves out."""
-    if side == "high":
-        return curve
-    x, y = 1.0 - curve.x[::-1], 1.0 - curve.y[::-1]
-    return replace(curve, thresholds=curve.thresholds[::-1], x=x, y=y)
+_CODES = {"selection_rate": "selection rate", "fpr": "FPR", "fnr": "FNR", "precision": "precision"}
 
 
 def merged_cuts(asked: CutTable, others: CutTable) -> CutTable:
@@ -131,22 +85,32 @@ def _merged(one: Any, other: Any, names: Iterable[str], order: list[int]) -> dic
     return merged
 
 
-def _dash(number: int) -> str:
-    """The dashes of the plots' line style, as SVG has them."""
-    style = LIGHT.series(number).linestyle
-    return "" if isinstance(style, str) else " ".join(f"{length:g}" for length in style[1])
-
-
-def _data(cuts: CutTable, frame: Frame) -> dict[str, Any]:
+def _data(
+    result: AuditResult,
+    cuts: CutTable,
+    names: list[str],
+    charts: Sequence[Chart],
+    roc: Chart | None,
+) -> dict[str, Any]:
     ratio = cuts.impact_ratio
+    # A cut is drawn in the pictures whose axis is the share of everyone that it selects.
+    on_axis = result.cuts.is_range and result.cuts.of == "everyone" and len(charts) > 0
+    low, high = charts[0].x if on_axis else (1.0, 0.0)
+    frame = None
+    if roc is not None:
+        frame = [roc.at_x(0.0), roc.at_x(1.0), roc.at_y(0.0), roc.at_y(1.0)]
     return {
-        "frame": [frame.left, frame.top, frame.side],
         "thresholds": [f"{t:.4g}" for t in cuts.thresholds.tolist()],
         "share": [_tenths(share) for share in cuts.selected_share.tolist()],
+        "x": [
+            charts[0].at_x(share) if low <= share <= high else None
+            for share in cuts.selected_share.tolist()
+        ],
+        "frame": frame,
         "selected": [[f"{n:,.0f}" for n in row] for row in cuts.selected.tolist()],
-        "rates": {name: _triples(getattr(cuts, name)) for name in RATES},
+        "rates": {name: _triples(getattr(cuts, name)) for name in names},
         "ratio": [numbers.ratio(value) for value in ratio.value.tolist()],
-        "notes": list(ratio.notes),
+        "notes": [note[:1].upper() + note[1:] for note in ratio.notes],
         "none": numbers.NONE,
         "no_interval": numbers.NO_INTERVAL,
     }

@@ -1,231 +1,445 @@
-"""The pictures of a report: displays of the audit, drawn once for both themes."""
+"""The pictures of a report, from the numbers of an audit as they are. Nothing is computed here."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
-from itertools import chain
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
 from evenscore.auditing import AuditResult
+from evenscore.auditing.parts import GapCurve
+from evenscore.gaps.rates import rate_heading
+from evenscore.inference.cut_curves import RateCurve
+from evenscore.inference.cuts import Shares
+from evenscore.inference.estimate import Estimate, percent
+from evenscore.scores import ClassName
 from evenscore.scores.rates import CATALOGUE
-from evenscore.showing.plots import (
-    AucMatrixDisplay,
-    CutRatesDisplay,
-    GroupRocDisplay,
-    InterGroupRocDisplay,
-    RocGapDisplay,
-    ScoreDistributionDisplay,
-    figure,
+from evenscore.showing.at_cuts import axis_texts, cut_names, missing_cuts_note, single_cuts
+from evenscore.showing.names import short_names
+from evenscore.showing.numbers import points
+from evenscore.showing.page.charts import (
+    Chart,
+    Entry,
+    area,
+    marker,
+    percents,
+    stroke,
+    swatch,
+    upright,
 )
-from evenscore.showing.plots.text import literal, shorten
-from evenscore.showing.report.colours import Palette
-from evenscore.showing.report.inline_svg import inline_svg
 from evenscore.showing.report.selection import shown_groups, shown_note, worst_gap_pairs
 
 MOST_CURVES = 4  # groups in a picture with a line or two for each
-ENTRY = 0.19  # inches of a group's line in the legend
+_MARKED = (0.15, 0.5, 0.85)  # where on a line its marks are
+_APART = 0.14  # of groups at a single cut, in widths of a place
 
 
-class Picture(NamedTuple):
-    """Markup of an SVG, and the sentences under it."""
-
-    svg: str
-    caption: str
-
-
-class PairPictures(NamedTuple):
-    """What is drawn of a pair of groups."""
-
-    first: str
-    second: str
-    gaps: Picture
-    curves: Picture
+def series_of(result: AuditResult) -> dict[str, int]:
+    """The number of each group's colour and shape, the same in every picture and table."""
+    some = [result.groups[k] for k in shown_groups(result)]
+    others = [group for group in result.groups if group not in some]
+    return {group: number for number, group in enumerate([*some, *others])}
 
 
-def _picture(
-    palette: Palette,
-    name: str,
-    size: tuple[float, float],
-    draw: Callable[[Any], object],
-    title: str,
-    caption: str,
-) -> Picture:
-    drawing, ax = figure(figsize=size)
-    draw(ax)
-    for part in (drawing, ax):
-        part.set_facecolor("none")  # the page's own ground is behind it
-    return Picture(inline_svg(drawing, name=name, title=title, palette=palette), caption)
+# ---------------------------------------------------------------------- at the cuts in use
 
 
-def cut_pictures(
-    results: Sequence[AuditResult], palette: Palette, names: Sequence[str] = ("",)
-) -> list[Picture]:
+def cut_charts(
+    results: Sequence[AuditResult], names: Sequence[str] = ("",), *, prefix: str = ""
+) -> list[Chart]:
     """Rates of the groups at the cuts in use, those compared first, of one score or of several.
 
     The pictures of a rate have the same scale, whatever the score.
     """
-    pictures: list[Picture] = []
     if not all(len(result.cut_curves.selected_share) for result in results):
-        return pictures
+        return []
     compared = {gap.name.removesuffix("_gap") for gap in results[0].cut_gaps}
     rates = [curve.rate for curve in results[0].cut_curves.rates]
-    for rate in sorted(rates, key=lambda rate: rate not in compared):
-        displays = [CutRatesDisplay.from_audit(result, rate=rate) for result in results]
-        top = max(display.top for display in displays)
-        for result, display, name in zip(results, displays, names, strict=True):
-            size = 4.9, 4.1 + ENTRY * len(display.groups)
-            draw = partial(_draw_at_cuts, display, name, top)
-            key, told = f"{rate}{len(pictures)}", _at_cuts(result, display)
-            pictures.append(_picture(palette, key, size, draw, *told))
-    return pictures
+    charts: list[Chart] = []
+    for rate in sorted(rates, key=lambda rate: (rate not in compared, rate != "fnr")):
+        made = [_CutPicture(result, rate) for result in results]
+        top = max(picture.top for picture in made)
+        for picture, name in zip(made, names, strict=True):
+            charts.append(picture.chart(f"{prefix}{rate}{len(charts)}", name, top))
+    return charts
 
 
-def _draw_at_cuts(display: CutRatesDisplay, name: str, top: float, ax: Any) -> None:
-    display.plot(ax)
-    ax.set_ylim(0.0, top)
-    if name:
-        ax.set_title(f"{literal(shorten(name))}: {ax.get_title().lower()}", fontsize=10)
+class _CutPicture:
+    """A rate of the main groups at the cuts in use, with intervals and the tolerance."""
 
+    def __init__(self, result: AuditResult, rate: str) -> None:
+        self.result, self.rate = result, rate
+        curves = result.cut_curves
+        self.shown = [result.groups[k] for k in shown_groups(result)]
+        self.names = dict(zip(self.shown, short_names(self.shown), strict=True))
+        self.series = series_of(result)
+        self.single = {} if result.cuts.is_range else single_cuts(result)
+        kept = np.arange(len(curves.selected_share))
+        if not result.cuts.is_range:
+            kept = np.array(list(self.single.values()), dtype=np.intp)
+        self.share = curves.selected_share[kept]
+        [curve] = [curve for curve in curves.rates if curve.rate == rate]
+        self.rates = _of_groups(curve, curves.groups, self.shown, kept)
+        gaps = [gap for gap in result.cut_gaps if gap.name == f"{rate}_gap"]
+        reference = result.settings.reference_group
+        known = [
+            gap
+            for gap in gaps
+            if {gap.first, gap.second} <= {*self.shown, reference} and not math.isnan(gap.value)
+        ]
+        self.largest: Estimate | None = max(known, key=lambda gap: abs(gap.value), default=None)
+        self.reference = reference if reference in self.shown else None
 
-def _at_cuts(result: AuditResult, display: CutRatesDisplay) -> tuple[str, str]:
-    """Title and caption of a picture of rates at the cuts in use."""
-    title = CATALOGUE[display.rate].title
-    gaps = [gap for gap in result.cut_gaps if gap.name == f"{display.rate}_gap"]
-    gaps = [gap for gap in gaps if not math.isnan(gap.value)]
-    where = result.cuts.text(result.settings.words)
-    names = ", ".join(group.name for group in display.groups)
-    caption = f"{title.capitalize()} by group."
-    if gaps:
-        some = [gap for gap in gaps if result.is_headline(gap)] or gaps
-        largest = max(some, key=lambda gap: abs(gap.value))
-        caption = f"{largest.words[:1].upper()}{largest.words[1:]}."
-        if max(abs(gap.value) for gap in gaps) > abs(largest.value):
-            caption += " Smaller groups differ by more: the table of gaps has them."
-    if display.note:
-        caption += f" {display.note[:1].upper()}{display.note[1:]}."
-    return f"{title.capitalize()} of {names}, {where}. {caption}", caption
+    @property
+    def top(self) -> float:
+        """The upper end of the scale: a little above the highest rate or interval."""
+        parts = [self.rates.high, self.rates.value]
+        highest = max((float(np.nanmax(p)) for p in parts if np.isfinite(p).any()), default=0.5)
+        return min(1.0, max(1.08 * highest, 2.5 * self.result.settings.tolerance))
 
-
-def pair_pictures(result: AuditResult, palette: Palette) -> list[PairPictures]:
-    """ROC gaps and inter-group curves of the pairs with the largest gaps."""
-    pictures = []
-    for k, pair in enumerate(worst_gap_pairs(result)):
-        first, second = pair
-        told = _told(result, pair, "at every rate", "How far apart the two groups are at every cut")
-        draw_gaps = RocGapDisplay.from_audit(result, pairs=[pair]).plot
-        gaps = _picture(palette, f"gaps{k}", (5.0, 4.6), draw_gaps, *told)
-        title = (
-            f"Share of {second} above each cut against the share of {first} above it, for "
-            "negatives and for positives. The diagonal means even treatment."
+    def chart(self, name: str, score: str, top: float) -> Chart:
+        result, words = self.result, self.result.settings.words
+        heading = rate_heading(self.rate, words)
+        x_label, _ = axis_texts(self.rate, result.cuts, words)
+        places = bool(not result.cuts.is_range)
+        title = CATALOGUE[self.rate].title
+        where = result.cuts.text(words)
+        chart = Chart(
+            name,
+            f"{title.capitalize()} ({heading}) of {', '.join(self.shown)}, {where}."
+            f" {self._caption()}",
+            self._range(),
+            (0.0, top),
+            x_label=x_label,
+            heading=f"{score}: {heading.lower()}" if score else heading,
+            caption=self._caption(),
+            x_text=self._place if places else percents,
+            x_ticks=range(len(self.share)) if places else None,
+            y_text=percents,
         )
-        caption = "The same as curves: on the diagonal, both groups are selected equally often."
-        draw = InterGroupRocDisplay.from_audit(result, pairs=[pair]).plot
-        curves = _picture(palette, f"curves{k}", (4.0, 4.5), draw, title, caption)
-        pictures.append(PairPictures(first, second, gaps, curves))
-    return pictures
+        if not len(self.share):
+            return chart
+        self._ribbon(chart)
+        draw = self._dots if places else self._lines
+        draw(chart)
+        self._mark(chart)
+        self._legend(chart)
+        return chart
+
+    def _place(self, number: float) -> str:
+        names = cut_names(self.result.cuts)
+        return names[list(self.single)[round(number)]]
+
+    def _range(self) -> tuple[float, float]:
+        if not self.result.cuts.is_range:
+            return -0.5, max(len(self.share), 1) - 0.5
+        low, high = float(self.share[0]), float(self.share[-1])
+        margin = 0.03 * (high - low) or 0.02
+        return max(low - margin, 0.0), min(high + margin, 1.0)
+
+    def _lines(self, chart: Chart) -> None:
+        for k, group in enumerate(self.shown):
+            series = self.series[group]
+            chart.band(
+                self.share, self.rates.low[:, k], self.rates.high[:, k], "band", series=series
+            )
+        for k, group in enumerate(self.shown):
+            chart.line(self.share, self.rates.value[:, k], self.series[group])
+            at = [
+                int(min(max(mark + 0.04 * k, 0.0), 1.0) * (len(self.share) - 1)) for mark in _MARKED
+            ]
+            chart.marks(self.share[at], self.rates.value[at, k], self.series[group])
+
+    def _dots(self, chart: Chart) -> None:
+        across = np.arange(len(self.share), dtype=np.float64)
+        for k, group in enumerate(self.shown):
+            x = across + _APART * (k - (len(self.shown) - 1) / 2.0)
+            for t, place in enumerate(x.tolist()):
+                chart.error_bar(
+                    place, self.rates.low[t, k], self.rates.high[t, k], self.series[group]
+                )
+            chart.marks(x, self.rates.value[:, k], self.series[group])
+
+    def _ribbon(self, chart: Chart) -> None:
+        """As high as the tolerance, between the lowest group and the highest, or around one."""
+        tolerance, value = self.result.settings.tolerance, self.rates.value
+        if len(self.shown) < 2:
+            return
+        if self.reference is not None:
+            middle = value[:, self.shown.index(self.reference)]
+            low, high = middle - tolerance, middle + tolerance
+        else:
+            with np.errstate(invalid="ignore"):
+                known = np.isfinite(value).any(axis=1)
+                lowest, highest = (
+                    np.where(known, pick(np.where(np.isfinite(value), value, fill), axis=1), np.nan)
+                    for pick, fill in ((np.min, np.inf), (np.max, -np.inf))
+                )
+            middle = (lowest + highest) / 2.0
+            low, high = middle - tolerance / 2.0, middle + tolerance / 2.0
+        if self.result.cuts.is_range:
+            chart.band(self.share, np.maximum(low, 0.0), high, "ribbon")
+            return
+        for k in range(len(low)):
+            ends = [k - 0.4, k + 0.4]
+            chart.band(ends, [max(low[k], 0.0)] * 2, [high[k]] * 2, "ribbon")
+
+    def _mark(self, chart: Chart) -> None:
+        gap = self.largest
+        if gap is None or math.isnan(gap.selected_share):
+            return
+        x = gap.selected_share
+        if not self.result.cuts.is_range:
+            x = float(np.argmin(np.abs(self.share - x)))
+        chart.largest(x, gap.first_value, gap.second_value)
+
+    def _legend(self, chart: Chart) -> None:
+        settings = self.result.settings
+        chart.legend += [
+            Entry(swatch(self.series[group], line=self.result.cuts.is_range), self.names[group])
+            for group in self.shown
+        ]
+        if len(self.shown) > 1:
+            whose = "between groups" if self.reference is None else f"from {self.reference}"
+            text = f"tolerance: {points(settings.tolerance)} {whose}"
+            chart.legend.append(Entry(area("ribbon"), text))
+        level = percent(self.result.cut_curves.confidence_level)
+        band = "band" if self.result.cuts.is_range else "error bar"
+        chart.legend.append(Entry(area("band plain"), f"{level} {band}, at one cut"))
+        if self.largest is not None:
+            chart.legend.append(Entry(upright(), "where two groups differ most"))
+
+    def _caption(self) -> str:
+        result = self.result
+        parts = []
+        if self.largest is not None:
+            gap = self.largest
+            parts.append(f"Largest difference: {points(gap.value)}")
+        hidden = [
+            gap
+            for gap in result.cut_gaps
+            if gap.name == f"{self.rate}_gap" and not math.isnan(gap.value)
+        ]
+        largest = abs(self.largest.value) if self.largest is not None else math.inf
+        if any(abs(gap.value) > largest for gap in hidden):
+            parts.append("smaller groups differ by more, as the table of gaps shows")
+        missing = missing_cuts_note(result.cuts, self.single)
+        note = shown_note(result, shown_groups(result))
+        text = "; ".join([*parts, *filter(None, [missing])])
+        text = f"{text}." if text else ""
+        return f"{text} {note}." if note else text
 
 
-def _told(result: AuditResult, pair: tuple[str, str], where: str, what: str) -> tuple[str, str]:
-    """Title and caption of a picture of ROC gaps, with the largest ones as the audit found them."""
-    first, second = pair
-    gaps = [
-        f"{curve.supremum:+.3f} among {curve.on} (at a rate of {curve.supremum_rate:.3f})"
-        for curve in result.roc_gaps
-        if (curve.first, curve.second) == pair and not math.isnan(curve.supremum)
-    ]
-    largest = f"The largest gap seen, without an interval, is {' and '.join(gaps)}."
-    if not gaps:
-        largest = "No gap is defined."
-    return (
-        f"ROC gaps between {first} and {second} {where}. {largest}",
-        f"{what}: above zero, {second} is selected more often than {first}. {largest}",
-    )
+def _of_groups(
+    curve: RateCurve, groups: Sequence[str], shown: Sequence[str], kept: np.ndarray
+) -> Shares:
+    columns = [groups.index(name) for name in shown]
+    parts = (curve.shares.value, curve.shares.low, curve.shares.high)
+    return Shares(*(part[kept][:, columns] for part in parts))
 
 
-def distribution_picture(result: AuditResult, palette: Palette) -> Picture:
+# ---------------------------------------------------------------------- the score itself
+
+
+def distribution_chart(result: AuditResult) -> Chart:
     """How the score is distributed in each group and class."""
-    display = ScoreDistributionDisplay.from_audit(result)
+    bars, words = result.distributions, result.settings.words
     shown = shown_groups(result, MOST_CURVES)
-    display = replace(
-        display,
-        density=display.density[:, shown],
-        counts=display.counts[:, shown],
-        groups=tuple(display.groups[k] for k in shown),
-    )
-    names, note = _shown(result, shown)
-    title = (
-        f"Histograms of the score by group, positives upwards and negatives downwards, for {names}."
-    )
-    caption = (
-        "How the score is distributed: positives upwards, negatives downwards, each group in its "
-        f"own colour.{note}"
-    )
-    size = 5.0, 3.9 + ENTRY * len(shown)
-    return _picture(palette, "scores", size, display.plot, title, caption)
-
-
-def roc_picture(result: AuditResult, palette: Palette) -> Picture:
-    """The ROC curve of each group and of everyone."""
-    *groups, everyone = GroupRocDisplay.from_audit(result).curves
-    shown = shown_groups(result, MOST_CURVES)
-    display = GroupRocDisplay((*(groups[k] for k in shown), everyone))
-    names, note = _shown(result, shown)
-    title = f"ROC curves of {names} and of everyone. Overall, {result.auc.words}."
-    caption = "How well the score ranks within each group: the higher the curve, the better."
-    size = 4.0, 4.3 + ENTRY * len(shown)
-    return _picture(palette, "roc", size, display.plot, title, caption + note)
-
-
-def _shown(result: AuditResult, shown: list[int]) -> tuple[str, str]:
-    """The names of the groups shown, and a further sentence if some are left out."""
+    density = bars.density.reshape(2, len(result.groups), len(bars.edges) - 1)
+    names, series = short_names([result.groups[k] for k in shown]), series_of(result)
+    tall = float(np.nanmax(np.nan_to_num(density[:, shown]), initial=0.0)) or 1.0
     note = shown_note(result, shown)
-    return ", ".join(result.groups[k] for k in shown), f" {note}." if note else ""
-
-
-def matrix_picture(result: AuditResult, palette: Palette) -> Picture:
-    """The AUCs between all cells as a map of colours, where a table would be too wide."""
-    display = AucMatrixDisplay.from_audit(result)
-    compared = set(result.compared_groups)
-    kept = [k for k, group in enumerate(2 * result.groups) if group in compared]
-    parts = {name: getattr(display, name)[np.ix_(kept, kept)] for name in ("values", "low", "high")}
-    display = replace(display, **parts, cells=tuple(display.cells[k] for k in kept))
-    side = 1.6 + 0.36 * len(display.cells)
-
-    def draw(ax: Any) -> None:
-        display.plot(ax, colorbar=False)
-        for text, value in zip(chain(*display.texts_), display.values.flat, strict=True):
-            if not math.isnan(value):
-                text.set_color(palette.ink_on(value))
-
-    title = "Map of the AUCs between all cells, with numbers."
-    caption = (
-        "How often one of the column is ranked above one of the row; 0.5 means alike. There is no "
-        "room for the intervals here: the JSON file of this audit has them."
+    chart = Chart(
+        "scores",
+        f"Histograms of the score by group, {words.positives} upwards and {words.negatives} "
+        f"downwards, for {', '.join(names)}.",
+        (float(bars.edges[0]), float(bars.edges[-1])),
+        (-1.05 * tall, 1.05 * tall),
+        x_label="score",
+        heading="How the score is distributed",
+        caption=f"Upwards: {words.positives}; downwards: {words.negatives}. Each class of a group "
+        f"has the same area, however many people it has.{f' {note}.' if note else ''}",
+        y_text=lambda value: f"{abs(value):.3g}",
     )
-    return _picture(palette, "matrix", (side, side), draw, title, caption)
+    for name, k in zip(names, shown, strict=True):
+        number = series[result.groups[k]]
+        for row, sign in ((1, 1.0), (0, -1.0)):
+            chart.steps(bars.edges, sign * density[row, k], number, filled=len(shown) <= 2)
+        negatives, positives = result.sample.cell_counts[:, k]
+        text = f"{name}: {positives:,.0f} {words.positives}, {negatives:,.0f} {words.negatives}"
+        chart.legend.append(Entry(swatch(number), text))
+    chart.rule("axis", y=0.0)
+    return chart
 
 
-def before_after_pictures(
-    before: AuditResult, after: AuditResult, pair: tuple[str, str], palette: Palette
-) -> tuple[Picture, Picture]:
-    """The ROC gaps of two scores of the same people, on the same scale."""
-    displays = [RocGapDisplay.from_audit(side, pairs=[pair]) for side in (before, after)]
-    curves = [curve for display in displays for curve in display.curves if not curve.reason]
-    bands = [band for curve in curves for band in curve.bands]
-    reach = 1.5 * after.settings.tolerance
-    lowest = min([-reach, *(np.nanmin(band.low) for band in bands)])
-    highest = max([reach, *(np.nanmax(band.high) for band in bands)])
+def unit_chart(name: str, title: str, x_label: str, heading: str) -> Chart:
+    """A square of rates from 0 to 1, and the line of equal rates."""
+    quarters = (0.0, 0.25, 0.5, 0.75, 1.0)
+    chart = Chart(
+        name,
+        title,
+        (0.0, 1.0),
+        (0.0, 1.0),
+        x_label=x_label,
+        heading=heading,
+        x_text=percents,
+        y_text=percents,
+        x_ticks=quarters,
+        y_ticks=quarters,
+        width=400.0,
+        height=392.0,
+    )
+    chart.plain_line([0.0, 1.0], [0.0, 1.0], "diagonal")
+    return chart
 
-    def picture(when: str, side: AuditResult, display: RocGapDisplay) -> Picture:
-        def draw(ax: Any) -> None:
-            display.plot(ax)
-            ax.set_ylim(lowest - 0.02, highest + 0.02)
-            ax.set_title(when, fontsize=10)
 
-        told = _told(side, pair, when, when.capitalize())
-        return _picture(palette, when, (4.5, 4.6), draw, *told)
+def roc_chart(result: AuditResult) -> Chart:
+    """The ROC curve of each group and of everyone, as those who are selected make it."""
+    words, low = result.settings.words, result.cuts.selected == "low"
+    everyone, *groups = result.roc_curves
+    shown = shown_groups(result, MOST_CURVES)
+    names, series = short_names([result.groups[k] for k in shown]), series_of(result)
+    note = shown_note(result, shown)
+    chart = unit_chart(
+        "roc",
+        f"ROC curves of {', '.join(names)} and of everyone. Overall, {result.auc.words}.",
+        f"share of {words.negatives} {words.selected}",
+        f"Share of {words.positives} {words.selected}",
+    )
+    chart.caption = (
+        "How well the score ranks within each group at every cut: the higher the curve, the "
+        f"better. The marks are at the cut picked above.{f' {note}.' if note else ''}"
+    )
+    for outline, css in ((everyone, "everyone"),):
+        x, y = (1.0 - outline.x, 1.0 - outline.y) if low else (outline.x, outline.y)
+        chart.plain_line(x, y, css)
+    for name, k in zip(names, shown, strict=True):
+        number, auc = series[result.groups[k]], result.auc_by_group[k]
+        x, y = groups[k].x, groups[k].y
+        chart.line(*((1.0 - x, 1.0 - y) if low else (x, y)), number)
+        chart.raw(
+            f'<g class="point series-{number % 7}" data-point="{k}" visibility="hidden">'
+            f'<path class="cross" d=""/><path class="marker" d="{marker(number)}"/></g>'
+        )
+        chart.legend.append(Entry(swatch(number), f"{name}: {_auc(auc)}"))
+    chart.legend.append(Entry(stroke("everyone"), f"everyone: {_auc(result.auc)}"))
+    return chart
 
-    return picture("before", before, displays[0]), picture("after", after, displays[1])
+
+def _auc(auc: Estimate) -> str:
+    if math.isnan(auc.value):
+        return "; ".join(auc.warnings) or "no AUC"
+    ends = "no interval" if math.isnan(auc.low) else f"{auc.low:.3f} to {auc.high:.3f}"
+    return f"AUC {auc.value:.3f} ({ends})"
+
+
+# ---------------------------------------------------------------------- ROC gaps
+
+
+def pair_charts(result: AuditResult) -> list[tuple[str, str, Chart, Chart]]:
+    """ROC gaps and inter-group curves of the pairs with the largest gaps."""
+    made = []
+    for k, (first, second) in enumerate(worst_gap_pairs(result)):
+        curves = _curves(result, (first, second))
+        made.append(
+            (
+                first,
+                second,
+                gap_chart(f"gaps{k}", result, (first, second)),
+                _between(f"curves{k}", result, curves, first, second),
+            )
+        )
+    return made
+
+
+def _curves(result: AuditResult, pair: tuple[str, str]) -> list[GapCurve]:
+    return [curve for curve in result.roc_gaps if (curve.first, curve.second) == pair]
+
+
+def gap_chart(
+    name: str,
+    result: AuditResult,
+    pair: tuple[str, str],
+    heading: str = "",
+    reach: tuple[float, float] | None = None,
+) -> Chart:
+    """The ROC gaps of a pair over all rates, with bands and the tolerance."""
+    first, second = pair
+    words, tolerance = result.settings.words, result.settings.tolerance
+    curves = [curve for curve in _curves(result, pair) if not curve.reason]
+    seen = [
+        f"{curve.supremum:+.3f} among {words.of(curve.on)} (at a rate of {curve.supremum_rate:.3f})"
+        for curve in curves
+        if not math.isnan(curve.supremum)
+    ]
+    largest = f"The largest gap seen, without an interval, is {' and '.join(seen)}."
+    if not seen:
+        largest = "No gap is defined."
+    chart = Chart(
+        name,
+        f"ROC gaps between {first} and {second} at every rate. {largest}",
+        (0.0, 1.0),
+        reach or gap_reach([result], pair),
+        x_label=f"rate: share of {first} beyond the cut",
+        heading=heading or f"ROC gap: above zero, {second} is selected more often",
+        caption=largest,
+        x_text=percents,
+        y_text=lambda value: f"{value:+.3g}",
+    )
+    chart.band([0.0, 1.0], [-tolerance] * 2, [tolerance] * 2, "ribbon")
+    chart.rule("axis", y=0.0)
+    order: tuple[ClassName, ...] = ("negatives", "positives")
+    for curve in curves:
+        series = order.index(curve.on)
+        chart.band(
+            curve.rates, curve.simultaneous_low, curve.simultaneous_high, "band wide", series
+        )
+        chart.band(curve.rates, curve.pointwise_low, curve.pointwise_high, "band", series)
+    for curve in curves:
+        series = order.index(curve.on)
+        chart.line(curve.rates, curve.value, series)
+        for rate, value, low, high in curve.marks.tolist():
+            chart.error_bar(rate, low, high, series)
+            chart.marks([rate], [value], series)
+        chart.legend.append(Entry(swatch(series), words.of(curve.on)))
+    for curve in _curves(result, pair):
+        if curve.reason:
+            chart.legend.append(Entry("", f"{words.of(curve.on)}: {curve.reason}"))
+    level = percent(result.settings.confidence_level)
+    chart.legend += [
+        Entry(area("ribbon"), f"tolerance ±{tolerance:g}"),
+        Entry(area("band plain"), f"{level} band, at one rate"),
+        Entry(area("band wide plain"), f"{level} band, at all rates at once"),
+    ]
+    return chart
+
+
+def gap_reach(results: Sequence[AuditResult], pair: tuple[str, str]) -> tuple[float, float]:
+    """The scale on which the ROC gaps of a pair and their bands can be seen, for all scores."""
+    reach = 1.5 * results[0].settings.tolerance
+    curves = [curve for result in results for curve in _curves(result, pair) if not curve.reason]
+    lows = [float(np.nanmin(curve.simultaneous_low)) for curve in curves]
+    highs = [float(np.nanmax(curve.simultaneous_high)) for curve in curves]
+    finite = [x for x in (*lows, *highs) if math.isfinite(x)]
+    return min([-reach, *finite]) - 0.02, max([reach, *finite]) + 0.02
+
+
+def _between(
+    name: str, result: AuditResult, curves: list[GapCurve], first: str, second: str
+) -> Chart:
+    """The inter-group curves: on the diagonal both groups are selected equally often."""
+    words = result.settings.words
+    chart = unit_chart(
+        name,
+        f"Share of {second} above each cut against the share of {first} above it, by class. The "
+        "diagonal means even treatment.",
+        f"share of {first} beyond the cut",
+        f"Share of {second} beyond the cut",
+    )
+    chart.caption = "The same as curves: on the diagonal, both groups are selected equally often."
+    order: tuple[ClassName, ...] = ("negatives", "positives")
+    for curve in curves:
+        if not curve.reason:
+            series = order.index(curve.on)
+            chart.line(curve.rates, curve.rates + curve.value, series)
+            chart.legend.append(Entry(swatch(series), words.of(curve.on)))
+    return chart

@@ -10,10 +10,9 @@ import numpy as np
 from evenscore.auditing import AuditResult, ComparisonResult
 from evenscore.auditing.blocks import CutsInUse
 from evenscore.auditing.comparison import Difference
+from evenscore.gaps.rates import rate_heading
 from evenscore.inference.estimate import Estimate, percent
-from evenscore.scores.rates import CATALOGUE
-from evenscore.showing.report.colours import Palette
-from evenscore.showing.report.pictures import before_after_pictures, cut_pictures
+from evenscore.showing.report.pictures import cut_charts, gap_chart, gap_reach
 from evenscore.showing.report.selection import worst_gap_pairs
 
 MOST_GAPS = 6  # of a notion; the JSON file and the data frame have all
@@ -78,7 +77,8 @@ def gap_tables(result: AuditResult, *, at_cuts: bool) -> list[dict[str, Any]]:
             kinds.setdefault(gap.kind, []).append(gap)
         blocks = [
             {
-                "name": kind,
+                "name": some[0].name,
+                "title": result.titles.get(kind) or kind,
                 "sentence": result.meanings.get(kind, ""),
                 "rows": [_row(result, gap, ruler) for gap in _first(result, some)[:MOST_GAPS]],
                 "left_out": max(0, len(some) - MOST_GAPS),
@@ -110,28 +110,47 @@ def _over_all(gap: Estimate) -> Estimate:
 
 
 def comparison_table(
-    before: AuditResult, after: AuditResult, comparison: ComparisonResult, palette: Palette
+    before: AuditResult, after: AuditResult, comparison: ComparisonResult
 ) -> dict[str, Any]:
     """What the page shows of two scores of the same people; differences are after − before."""
     gaps = comparison.gaps
     sides = [side for gap in gaps for side in (gap.one, gap.other)]
     ruler = ruler_for(sides, after.settings.tolerance)
-    rows: list[dict[str, Any]] = [{"found": comparison.auc, "before": None, "after": None}]
+    rows: list[dict[str, Any]] = [
+        {"found": comparison.auc, "title": "AUC", "code": "", "before": None, "after": None}
+    ]
     for gap in gaps[: MOST_DIFFERENCES - 1]:
-        rows.append({"found": gap, "before": ruler.bar(gap.other), "after": ruler.bar(gap.one)})
-    most, pairs = comparison.most_changed, worst_gap_pairs(before, 1)
+        whom = f", {gap.one.first} and {gap.one.second}" if after.n_pairs > 1 else ""
+        rows.append(
+            {
+                "found": gap,
+                "title": f"{after.titles.get(gap.one.kind) or gap.one.kind}{whom}",
+                "code": gap.one.name,
+                "before": ruler.bar(gap.other),
+                "after": ruler.bar(gap.one),
+            }
+        )
+    pairs = worst_gap_pairs(before, 1)
     names = before.title or "before", after.title or "after"
+    charts = []
+    if pairs:
+        reach = gap_reach([before, after], pairs[0])
+        charts = [
+            gap_chart(
+                when, side, pairs[0], f"{name}: ROC gap of {pairs[0][0]} and {pairs[0][1]}", reach
+            )
+            for when, side, name in zip(("before", "after"), (before, after), names, strict=True)
+        ]
     return {
         "before": names[0],
         "after": names[1],
         "at_cuts": _changes_at_cuts(after, comparison, names),
-        "cut_pictures": cut_pictures((before, after), palette, names),
+        "cut_charts": cut_charts((before, after), names),
         "words": comparison.words[:2],
-        "most_changed": "" if most is None else f"{most.words}.",
         "rows": rows,
         "left_out": len(gaps) + 1 - len(rows),
         "ruler": ruler,
-        "pictures": before_after_pictures(before, after, pairs[0], palette) if pairs else (),
+        "charts": charts,
     }
 
 
@@ -151,7 +170,7 @@ def _changes_at_cuts(
     said = {
         "smaller gap": "It is smaller",
         "larger gap": "It is larger",
-        "not told apart": "Which is smaller cannot be told",
+        "not told apart": "Cannot tell which is smaller",
     }
     texts = dict(zip(after.cuts.texts(), after.cuts.texts(after.settings.words), strict=True))
     level = percent(comparison.confidence_level)
@@ -160,17 +179,17 @@ def _changes_at_cuts(
         headlines = [gap for gap in gaps if after.is_headline(gap.one)] or gaps
         gap = max(headlines, key=lambda gap: abs(gap.other.value))
         one, other = (100.0 * abs(side.value) for side in (gap.one, gap.other))
-        what = "The largest difference"
+        what = "the largest difference"
         if not after.cuts.is_range:
             where = texts.get(gap.one.at, gap.one.at)
-            what = f"{where[:1].upper()}{where[1:]} the difference"
+            what = f"{where}, the difference"
         sentences.append(
-            f"{what} in {_rate(gap)} between {gap.one.first} and {gap.one.second} is {one:.1f} "
-            f"points with “{names[1]}”, against {other:.1f} points with “{names[0]}”. "
+            f"{_rate(after, gap)}: {what} between {gap.one.first} and {gap.one.second} is "
+            f"{one:.1f} points with “{names[1]}”, against {other:.1f} points with “{names[0]}”. "
             f"{said[gap.change]} with {level} confidence over all that is compared."
         )
     return sentences
 
 
-def _rate(gap: Difference) -> str:
-    return CATALOGUE[gap.one.name.removesuffix("_gap")].title
+def _rate(result: AuditResult, gap: Difference) -> str:
+    return rate_heading(gap.one.name.removesuffix("_gap"), result.settings.words)

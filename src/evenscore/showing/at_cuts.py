@@ -7,12 +7,11 @@ import numpy as np
 from evenscore.auditing import AuditResult
 from evenscore.gaps import Cuts
 from evenscore.gaps.cuts import percent
+from evenscore.gaps.rates import rate_heading
 from evenscore.gaps.words import Words
 from evenscore.inference.estimate import Estimate
 from evenscore.scores.arrays import Floats
-from evenscore.scores.rates import CATALOGUE
 from evenscore.scores.selection import ROUNDING
-from evenscore.showing.plots.text import literal
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,23 +79,17 @@ def largest_gap(gaps: list[Estimate], names: dict[str, str]) -> LargestGap | Non
     if not known:
         return None
     gap = max(known, key=lambda gap: abs(gap.value))
-    first, second = (names.get(name, literal(name)) for name in (gap.first, gap.second))
+    first, second = (names.get(name, name) for name in (gap.first, gap.second))
     return LargestGap(gap.selected_share, first, second, gap.first_value, gap.second_value)
 
 
 def axis_texts(rate: str, cuts: Cuts, words: Words) -> tuple[str, str]:
     """What is on the axes, in the user's words."""
-    whom = "everyone" if cuts.of == "everyone" else f"all {words.of(cuts.of)}"
-    x = f"share of {whom} {words.selected}"
+    x = f"share of {cuts.whom(words)} {words.selected}"
     if cuts.thresholds:
         x = f"cut: {words.selected} if {'above' if cuts.selected == 'high' else 'below'}"
         x += " or equal" if cuts.inclusive else ""
-    y = {
-        "selection": f"{words.people} {words.selected}",
-        "fpr": f"{words.negatives} who are {words.selected}",
-        "fnr": f"{words.positives} who are not {words.selected}",
-    }
-    return x, f"share of {y[rate]}" if rate in y else CATALOGUE[rate].title
+    return x, rate_heading(rate, words)
 
 
 def shown_groups_note(shown: int, there: int, which: str) -> str:

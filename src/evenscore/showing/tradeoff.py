@@ -1,0 +1,142 @@
+"""What fairness costs: the path of a trade-off, and prices of claims, as tables and as a page."""
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from evenscore.auditing.blocks import BlockTable
+from evenscore.choosing import ClaimPrices, TradeoffPath
+from evenscore.choosing.path import CHOSEN_HERE
+from evenscore.files.atomic import write_atomically
+from evenscore.inference.estimate import percent
+from evenscore.showing.numbers import interval, plain
+from evenscore.showing.page.charts import Chart, Entry, area, stroke, swatch
+from evenscore.showing.page.shell import render
+
+PRICED = "What each claim costs, on rows not learned from: AUC, and what is left of every gap"
+"""The title of a table of prices."""
+
+_CHOSEN = 2  # the number of the colour and shape of the point that is chosen
+
+
+def price_table(claims: ClaimPrices) -> BlockTable:
+    """A row per claim."""
+    rows = []
+    for claim in claims.claims:
+        price = claims.price(claim)
+        rows.append(
+            (
+                " and ".join(kind.removesuffix("_gap") for kind in claim.kinds) or "nothing",
+                plain(claim.auc.value),
+                interval(claim.auc.low, claim.auc.high),
+                plain(price) if claim.kinds else "",
+                *(plain(abs(claim.worst(kind).value)) for kind in claims.kinds),
+            )
+        )
+    gaps = (kind.replace("_", " ") for kind in claims.kinds)
+    level = percent(claims.claims[0].auc.confidence_level)
+    columns = ("equal", "AUC", f"{level} interval", "price", *gaps)
+    return BlockTable(PRICED, columns, tuple(rows))
+
+
+def path_table(path: TradeoffPath, chosen: int | None = None) -> BlockTable:
+    """A row per point."""
+    level = f"{percent(path.points[0].auc.confidence_level)} interval"
+    rows = []
+    for k, point in enumerate(path.points):
+        remarks = {
+            "chosen": k == chosen,
+            "Pareto front": k in path.pareto,
+            "not converged": not point.converged,
+        }
+        rows.append(
+            (
+                str(point),
+                ", ".join(remark for remark, holds in remarks.items() if holds),
+                plain(point.auc.value),
+                interval(point.auc.low, point.auc.high),
+                plain(point.worst_gap),
+                interval(*point.worst_interval),
+                point.worst.title,
+            )
+        )
+    columns = ("point", "remarks", "AUC", level, "worst gap", level, "which gap")
+    return BlockTable(_title(path), columns, tuple(rows), names=2)
+
+
+def _title(path: TradeoffPath) -> str:
+    return f"What fairness costs {type(path.scorer).__name__}, by {path.points[0].parameter}"
+
+
+def path_chart(
+    path: TradeoffPath, chosen: int | None = None, tolerance: float | None = None
+) -> Chart:
+    """AUC against the worst gap of every point, with intervals; better is up and to the left."""
+    points = path.points
+    gaps = [(point.worst_gap, *point.worst_interval) for point in points]
+    aucs = [(point.auc.value, point.auc.low, point.auc.high) for point in points]
+    right = max((x for gap in gaps for x in gap if math.isfinite(x)), default=0.1)
+    heights = [y for auc in aucs for y in auc if math.isfinite(y)] or [0.5, 1.0]
+    margin = 0.08 * (max(heights) - min(heights)) or 0.01
+    level = percent(points[0].auc.confidence_level)
+    chart = Chart(
+        "path",
+        f"AUC against the worst gap of {len(points)} points; their numbers are in the table.",
+        (0.0, max(1.08 * right, 1.3 * (tolerance or 0.0), 1e-3)),
+        (min(heights) - margin, max(heights) + margin),
+        x_label="worst gap between groups, cross-validated",
+        heading="AUC, cross-validated",
+        caption="Better is up (it ranks people well) and to the left (it does so evenly).",
+        width=520.0,
+        height=340.0,
+    )
+    if tolerance is not None:
+        chart.band([0.0, tolerance], [chart.y[0]] * 2, [chart.y[1]] * 2, "ribbon")
+        chart.legend.append(Entry(area("ribbon"), f"tolerance {tolerance:g}"))
+    front = sorted(path.pareto, key=lambda k: gaps[k][0])
+    chart.plain_line([gaps[k][0] for k in front], [aucs[k][0] for k in front], "front")
+    for k, (gap, auc) in enumerate(zip(gaps, aucs, strict=True)):
+        chart.plain_line([gap[1], gap[2]], [auc[0], auc[0]], "whisker")
+        chart.plain_line([gap[0], gap[0]], [auc[1], auc[2]], "whisker")
+        chart.marks([gap[0]], [auc[0]], _CHOSEN if k == chosen else 0)
+        if math.isfinite(gap[0]) and math.isfinite(auc[0]):
+            name = "none" if math.isinf(points[k].value) else f"{points[k].value:g}"
+            chart.text(gap[0], auc[0], name)
+    chart.legend.append(Entry(swatch(0, line=False), f"a point, with {level} intervals"))
+    if chosen is not None:
+        chart.legend.append(Entry(swatch(_CHOSEN, line=False), "chosen"))
+    chart.legend.append(Entry(stroke("front"), "Pareto front: no other point beats these"))
+    return chart
+
+
+def page(
+    path: TradeoffPath,
+    *,
+    title: str = "",
+    tolerance: float | None = None,
+    chosen: int | None = None,
+    refusal: str = "",
+    claims: ClaimPrices | None = None,
+    assumption: str = "",
+) -> str:
+    """The page of a path: what each claim costs, a picture and a table."""
+    from evenscore import __version__
+
+    return render(
+        "showing/tradeoff.html.jinja",
+        title=title or _title(path),
+        scorer=type(path.scorer).__name__,
+        chart=path_chart(path, chosen, None if chosen is None else tolerance),
+        table=path_table(path, chosen),
+        prices=None if claims is None else price_table(claims),
+        refusal=refusal,
+        choice=CHOSEN_HERE if chosen is not None else "",
+        assumption=assumption,
+        version=__version__,
+    )
+
+
+def write(path: TradeoffPath, target: str | os.PathLike[str], **options: Any) -> Path:
+    """Write the page of a path to a file, whole or not at all; give its path."""
+    return write_atomically(target, page(path, **options))
