@@ -402,7 +402,7 @@ def _part_result(
             *(text for block in blocks.values() for text in block.omitted),
         ),
         warnings=(
-            *groups.warnings(scores),
+            *groups.warnings(scores, settings.words),
             *warnings_about(scores, sample, auc, request.cuts.selected),
         ),
         assumptions=assumptions_of(sample, settings.trained_on),

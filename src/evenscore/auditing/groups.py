@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenscore.gaps.words import ALL_OTHERS
+from evenscore.gaps.words import ALL_OTHERS, DEFAULT_WORDS, Words
 from evenscore.inference.estimate import SMALL_CELL
 from evenscore.scores import CLASSES, GroupedScores
 from evenscore.scores.arrays import Floats
@@ -202,12 +202,12 @@ class GroupChoice:
         """How many pairs are compared."""
         return sum(len(view.pairs) for view in self.views())
 
-    def warnings(self, scores: GroupedScores) -> tuple[str, ...]:
+    def warnings(self, scores: GroupedScores, words: Words = DEFAULT_WORDS) -> tuple[str, ...]:
         """One sentence about the groups that are not compared, if there are any."""
         if not self.small:
             return ()
         n = len(self.small)
-        told = [f"{self.names[k]} ({_sizes(scores, k)})" for k in self.small[:_LISTED]]
+        told = [f"{self.names[k]} ({_sizes(scores, k, words)})" for k in self.small[:_LISTED]]
         more = f" and {n - _LISTED} more" if n > _LISTED else ""
         words = ("group", "is", "it is") if n == 1 else ("groups", "are", "they are")
         few = f"fewer than {self.least} people{' in a class' if _has_classes(scores) else ''}"
@@ -322,10 +322,10 @@ def _position(labels: Sequence[Hashable], names: Sequence[str], wanted: Any) -> 
     raise ValueError(f"There is no group {wanted!r} to be the reference; the groups are {listed}.")
 
 
-def _sizes(scores: GroupedScores, k: int) -> str:
+def _sizes(scores: GroupedScores, k: int, words: Words = DEFAULT_WORDS) -> str:
     """How many people are in the classes of a group; with weights, what they are worth."""
     both = [
-        f"{count:,.0f} {name if count != 1 else name[:-1]}"
+        f"{count:,.0f} {name[:-1] if count == 1 and words.of(name) == name else words.of(name)}"
         for name, count in zip(CLASSES, scores.cell_counts[:, k].tolist(), strict=True)
     ]
     told = " and ".join(both)

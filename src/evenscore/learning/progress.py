@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
-from importlib import import_module
 from typing import Any
 
 Advance = Callable[[str], None]
@@ -43,7 +42,9 @@ class NotebookBar:
 
     def __init__(self, title: str, total: int, display: Any = None) -> None:
         if display is None:
-            display = import_module("IPython.display").display
+            from IPython import display as shown
+
+            display = shown.display
         self.title, self.total, self.done, self.text = title, max(total, 1), 0, ""
         self._last = time.monotonic()
         self._handle = display(_Markup(self.html()), display_id=True)

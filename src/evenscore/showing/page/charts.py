@@ -84,7 +84,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     """Round numbers between two ends, at most so many.
 
     >>> ticks(0.1, 0.4), ticks(0.0, 1.0, 5)
-    ([0.1, 0.2, 0.3, 0.4], [0.0, 0.5, 1.0])
+    ([0.1, 0.2, 0.3, 0.4], [0.0, 0.25, 0.5, 0.75, 1.0])
     """
     span = high - low
     if not (math.isfinite(span) and span > 0.0):
