@@ -1,6 +1,6 @@
 """audit: columns in, `AuditResult` out. Only orchestration: every number is computed elsewhere."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenscore.auditing.blocks import BLOCKS, AuditInput, Ranking
+from evenscore.auditing.declared import Declared
 from evenscore.auditing.findings import findings_of
 from evenscore.auditing.gaps import audited_gaps, rates_in_use
 from evenscore.auditing.groups import GroupColumn, choose_groups
 from evenscore.auditing.numeric_groups import NumericGroups, numeric_groups
+from evenscore.auditing.provenance import Provenance
 from evenscore.auditing.request import AuditRequest
 from evenscore.auditing.result import AuditResult
 from evenscore.auditing.sample import assumptions_of, sample_of, warnings_about
@@ -38,12 +40,13 @@ def audit(
     cuts: Cuts | None = None,
     constraints: ConstraintLike | None = None,
     words: Words | None = None,
-    tolerance: float = 0.05,
+    tolerance: float | None = None,
     confidence_level: float = 0.95,
     group_order: Sequence[Hashable] | None = None,
     reference_group: Any = None,
     min_group_size: int | None = None,
     trained_on: bool | None = None,
+    declared: Mapping[str, Any] | Declared | None = None,
     random_state: int = 0,
     title: str | None = None,
 ) -> AuditResult:
@@ -84,8 +87,8 @@ def audit(
         30, which an interval of use needs, unless that leaves fewer than two groups.
     words : Words, optional
         What people and outcomes are called, and whether being selected is good for a person.
-    tolerance : float
-        A gap up to this is called even.
+    tolerance : float, optional
+        A gap up to this is called even; by default what was declared, or else 0.05.
     confidence_level : float
         Of all intervals, and of the statement that no gap is called beyond that is not.
     random_state : int
@@ -94,6 +97,12 @@ def audit(
         Of the report.
     trained_on : bool, optional
         Whether the score was trained on these rows: the result says what that means for it.
+    declared : mapping, optional
+        Facts that only a person knows, such as the purpose of the score, who is responsible, or
+        that outcomes are known only for people selected in the past; the names are those of
+        `evenscore.auditing.declared.Declared`. They are shown as declared. A tolerance, words and
+        `trained_on` may be declared too: they are used unless they were given, and refused if they
+        were given otherwise.
 
     Returns
     -------
@@ -120,6 +129,7 @@ def audit(
         random_state,
         title,
         trained_on,
+        declared,
         outcomes_known=y_true is not None,
     ).comparing(reference_group, min_group_size)
     if y_true is None:
@@ -157,11 +167,12 @@ def audit_scores(
     cuts: Cuts | None = None,
     constraints: ConstraintLike | None = None,
     words: Words | None = None,
-    tolerance: float = 0.05,
+    tolerance: float | None = None,
     confidence_level: float = 0.95,
     reference_group: Any = None,
     min_group_size: int | None = None,
     trained_on: bool | None = None,
+    declared: Mapping[str, Any] | Declared | None = None,
     random_state: int = 0,
     title: str | None = None,
     outcomes_known: bool = True,
@@ -183,7 +194,7 @@ def audit_scores(
         Refused: a table counts rows and does not say which belong together. One that does was made
         by `GroupedScores.from_arrays(…, cluster=…)`.
     cuts, constraints, words, tolerance, confidence_level, reference_group, min_group_size, \
-trained_on, random_state, title
+trained_on, declared, random_state, title
         Those of `audit`.
     outcomes_known : bool
         False if nobody knows who is positive: everybody is then in one class, whichever, and who is
@@ -223,6 +234,7 @@ trained_on, random_state, title
         random_state,
         title,
         trained_on,
+        declared,
         outcomes_known=outcomes_known,
     ).comparing(reference_group, min_group_size)
     check_scores(scores)
@@ -311,10 +323,19 @@ def _audit(
         ),
         warnings=(
             *notes,
+            *request.declared.warnings(outcomes_known=known),
             *groups.warnings(scores),
             *warnings_about(scores, sample, zero_weights, auc, request.cuts.selected),
         ),
         assumptions=assumptions_of(sample, settings.trained_on),
+        provenance=Provenance.of(
+            scores,
+            sample,
+            settings,
+            [family.name for family in request.families],
+            request.declared,
+            weight_zero=zero_weights,
+        ),
         _families=tuple(request.families),
         _groups=groups,
     )

@@ -23,6 +23,7 @@ from evenscore.auditing.comparison import ComparisonResult, compare
 from evenscore.auditing.frames import Backend, data_frame, estimate_columns
 from evenscore.auditing.groups import ALL_OTHERS, GroupChoice
 from evenscore.auditing.parts import FamilyRecord, Finding, GapCurve, Sample, Settings
+from evenscore.auditing.provenance import Provenance
 from evenscore.auditing.showable import Showable
 from evenscore.auditing.stored import audit_from_dict, audit_to_dict, read_json
 from evenscore.files.atomic import write_atomically
@@ -57,7 +58,8 @@ class AuditResult(Showable):
     people. With many groups only the worst pairs are kept, and `omitted` says what was left out.
     `findings` says the most important in sentences, `warnings` what to keep in mind, and
     `assumptions` what is taken for granted about the rows: which are independent, and whether the
-    score was trained on them.
+    score was trained on them. `provenance` says where the numbers come from: versions, settings,
+    rows, the file if one was read, and what was declared; audits before version 3.1 lack it.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class AuditResult(Showable):
     omitted: tuple[str, ...]
     warnings: tuple[str, ...]
     assumptions: tuple[str, ...] = field(default=(), kw_only=True)
+    provenance: Provenance | None = field(default=None, kw_only=True)
     _rows: Rows | None = field(default=None, kw_only=True)
     _families: tuple[GapFamily, ...] = field(default=(), kw_only=True)
     _groups: GroupChoice | None = field(default=None, kw_only=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from evenscore.auditing.blocks import BLOCKS
 from evenscore.auditing.parts import FamilyRecord, Finding, Sample, Settings
 from evenscore.auditing.plain import from_plain, to_plain
+from evenscore.auditing.provenance import Provenance
 from evenscore.gaps.catalogue import CATALOGUE
 from evenscore.inference.decisions import decide
 from evenscore.inference.estimate import Estimate
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from evenscore.auditing.result import AuditResult
 
 FORMAT = "evenscore.audit"
-SCHEMA_VERSION = "3.0"
+SCHEMA_VERSION = "3.1"
 
 FIELDS: dict[str, Any] = {
     "title": str,
@@ -35,10 +36,12 @@ FIELDS: dict[str, Any] = {
     "omitted": tuple[str, ...],
     "warnings": tuple[str, ...],
     "assumptions": tuple[str, ...],
+    "provenance": Provenance | None,
 }
 """What every audit holds beside its blocks."""
 
-_ADDED: dict[str, Any] = {"assumptions": ()}  # since 2.0, and what older files are taken to say
+# Since 2.0, and what older files are taken to say.
+_ADDED: dict[str, Any] = {"assumptions": (), "provenance": None}
 
 
 def audit_to_dict(result: "AuditResult") -> dict[str, Any]:
@@ -90,7 +93,7 @@ def read_json(path: str | Path) -> Any:
         )
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not a JSON file: {error}.") from None
 
 

@@ -1,7 +1,7 @@
 """Who the rows of a file are about: their class, their groups, their weight."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +25,8 @@ class People:
     """The rows of a file, decoded; groups are the texts of the columns `names`.
 
     `pos_label` is the positive label as it is written, empty if there are no labels; `dropped` of
-    the file's `total` rows lacked a value. `count` is how many people a row stands for (None: one).
+    the file's `total` rows lacked a value, `lacking` says in which column (a row may lack several).
+    `count` is how many people a row stands for (None: one).
     """
 
     rows: Rows
@@ -34,6 +35,7 @@ class People:
     total: int
     dropped: int
     count: Floats | None = None
+    lacking: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def remark(self) -> str:
