@@ -155,17 +155,22 @@ class FileAudit(NamedTuple):
                     notes=[people.remark] if people.remark else (),
                     columns=people.names,
                 )
-        roles: dict[str, list[str | None]] = {
-            "label": [source.label],
-            "score": [asked.score],
-            "group": [*source.group],
-            "weight": [source.weight],
-            "cluster": [*(asked.cluster or [])],
+        roles = {
+            "label": source.label,
+            "score": asked.score,
+            "group": source.group,
+            "weight": source.weight,
+            "cluster": asked.cluster,
         }
+        columns = [
+            ColumnRole(role, column)
+            for role, names in roles.items()
+            for column in ([names] if isinstance(names, str) else names or [])
+        ]
         assert result.provenance is not None
         provenance = result.provenance.of_file(
             replace(InputFile.of(source.table), name=name),
-            columns=[ColumnRole(role, c) for role, names in roles.items() for c in names if c],
+            columns=columns,
             left_out=people.dropped,
             lacking=people.lacking,
             command=command,
