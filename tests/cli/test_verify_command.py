@@ -77,6 +77,7 @@ WAYS = {
     "a reference": ("--reference-group", "male", "--constraint", "bnsp", "--seed", "4"),
     "cuts": ("--cuts", "negatives=0.1,0.2", "--equal", "fpr,precision"),
     "thresholds": ("--cuts", "thresholds=0.5", "--select", "low", "--inclusive"),
+    "undefined gaps": ("--cuts", "thresholds=0.5,99", "--equal", "fpr"),
     "ROC gaps": ("--roc-rates", "0.25", "--on", "negatives", "--title", "a 'title'"),
     "words": ("--people", "clients", "--selected-is", "bad", "--trained-on", "--tolerance", "0.1"),
 }
