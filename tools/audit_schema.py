@@ -7,6 +7,7 @@
 
 import json
 import types
+from collections.abc import Mapping
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
@@ -62,6 +63,10 @@ def schema_of(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         return {"type": "array", "prefixItems": parts, "minItems": count, "maxItems": count}
     if origin is tuple:
         return {"type": "array", "items": schema_of(arguments[0], definitions)}
+    if origin is Mapping:
+        return {"type": "object", "additionalProperties": schema_of(arguments[1], definitions)}
+    if kind is Any:
+        return {}
     return {"type": {str: "string", int: "integer", bool: "boolean"}[kind]}
 
 
@@ -69,7 +74,7 @@ def audit_schema() -> dict[str, Any]:
     """What `AuditResult.to_dict` gives, described; blocks of other versions may be there too.
 
     >>> audit_schema()["properties"]["schema_version"]
-    {'const': '3.0'}
+    {'const': '3.1'}
     """
     definitions: dict[str, Any] = {}
     fields = {name: schema_of(kind, definitions) for name, kind in FIELDS.items()}

@@ -71,4 +71,17 @@ def read(path):
 
 
 def numbers(path):
-    return json.loads(path.read_text(encoding="utf-8"))
+    """What a JSON file holds; of the provenance, what an audit in memory has in common."""
+    return _in_common(json.loads(path.read_text(encoding="utf-8")))
+
+
+def numbers_of(result):
+    """The same of an audit in memory."""
+    return _in_common(json.loads(result.to_json()))
+
+
+def _in_common(content):
+    if "provenance" in content:
+        kept = ("settings", "data_sha256", "declared")
+        content["provenance"] = {name: content["provenance"][name] for name in kept}
+    return content

@@ -1,10 +1,8 @@
 """Rows that belong together, and whether the score has seen them: from the file to the report."""
 
-import json
-
 import numpy as np
 import pytest
-from running import numbers, people, refused, run, write, write_parquet
+from running import numbers, numbers_of, people, refused, run, write, write_parquet
 
 import evenscore as es
 
@@ -37,7 +35,7 @@ def test_clusters_of_a_file_are_those_of_columns(tmp_path, kind, names):
         title="t",
         trained_on=False,
     )
-    assert numbers(tmp_path / "a.json") == json.loads(expected.to_json())
+    assert numbers(tmp_path / "a.json") == numbers_of(expected)
 
 
 def test_few_distinct_scores_are_read_row_by_row_with_clusters(tmp_path):

@@ -1,6 +1,6 @@
 """audit: columns in, `AuditResult` out. Only orchestration: every number is computed elsewhere."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from evenscore.auditing.answer import answer_of
 from evenscore.auditing.blocks import BLOCKS, AuditInput, Ranking
+from evenscore.auditing.declared import Declared
 from evenscore.auditing.findings import findings_of
 from evenscore.auditing.gaps import AuditedGaps, audited_gaps, rates_in_use
 from evenscore.auditing.groups import GroupChoice, GroupColumn, choose_groups
 from evenscore.auditing.numeric_groups import NumericGroups, numeric_groups
 from evenscore.auditing.parts import NO_ANSWER
+from evenscore.auditing.provenance import Provenance
 from evenscore.auditing.request import AuditRequest
 from evenscore.auditing.result import AuditResult, ColumnAudit
 from evenscore.auditing.sample import assumptions_of, sample_of, warnings_about
@@ -23,7 +25,7 @@ from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.labels import distinct_names, label_text
 from evenscore.scores.rates import Rate
 from evenscore.scores.reading import read_rows
-from evenscore.scores.sources import column_names, to_numbers
+from evenscore.scores.sources import column_names, to_array, to_numbers
 
 MAX_GROUPS = 100
 """An audit of more groups is refused: nobody could read it, and pairs grow with the square."""
@@ -40,12 +42,13 @@ def audit(
     cuts: Cuts | None = None,
     constraints: ConstraintLike | None = None,
     words: Words | None = None,
-    tolerance: float = 0.05,
+    tolerance: float | None = None,
     confidence_level: float = 0.95,
     group_order: Sequence[Hashable] | None = None,
     reference_group: Any = None,
     min_group_size: int | None = None,
     trained_on: bool | None = None,
+    declared: Mapping[str, Any] | Declared | None = None,
     random_state: int = 0,
     title: str | None = None,
 ) -> AuditResult:
@@ -86,8 +89,8 @@ def audit(
         30, which an interval of use needs, unless that leaves fewer than two groups.
     words : Words, optional
         What people and outcomes are called, and whether being selected is good for a person.
-    tolerance : float
-        A gap up to this is called even.
+    tolerance : float, optional
+        A gap up to this is called even; by default what was declared, or else 0.05.
     confidence_level : float
         Of all intervals, and of the statement that no gap is called beyond that is not.
     random_state : int
@@ -96,6 +99,12 @@ def audit(
         Of the report.
     trained_on : bool, optional
         Whether the score was trained on these rows: the result says what that means for it.
+    declared : mapping, optional
+        Facts that only a person knows, such as the purpose of the score, who is responsible, or
+        that outcomes are known only for people selected in the past; the names are those of
+        `evenscore.auditing.declared.Declared`. They are shown as declared. A tolerance, words and
+        `trained_on` may be declared too: they are used unless they were given, and refused if they
+        were given otherwise.
 
     Returns
     -------
@@ -122,6 +131,7 @@ def audit(
         random_state,
         title,
         trained_on,
+        declared,
         outcomes_known=y_true is not None,
     ).comparing(reference_group, min_group_size)
     if y_true is None:
@@ -139,6 +149,9 @@ def audit(
         group_order=group_order,
     )
     _check_groups(rows.groups, rows.codes)
+    if request.outcomes_known:
+        positive, negative = _labels(y_true, rows.positive, pos_label)
+        request = request.named(_name(y_true), positive, negative)
     labels = rows.groups
     # A copy is kept for `compare`: the caller may change the columns afterwards.
     score, weight = (None if c is None else c.copy() for c in (rows.score, rows.weight))
@@ -160,17 +173,20 @@ def audit_scores(
     cuts: Cuts | None = None,
     constraints: ConstraintLike | None = None,
     words: Words | None = None,
-    tolerance: float = 0.05,
+    tolerance: float | None = None,
     confidence_level: float = 0.95,
     reference_group: Any = None,
     min_group_size: int | None = None,
     trained_on: bool | None = None,
+    declared: Mapping[str, Any] | Declared | None = None,
     random_state: int = 0,
     title: str | None = None,
     outcomes_known: bool = True,
     zero_weights: int = 0,
     notes: Sequence[str] = (),
     columns: Sequence[str] = (),
+    label: str | None = None,
+    neg_label: Any = 0,
 ) -> AuditResult:
     """Audit a `GroupedScores`, for instance the table that a data engine's GROUP BY gave.
 
@@ -186,7 +202,7 @@ def audit_scores(
         Refused: a table counts rows and does not say which belong together. One that does was made
         by `GroupedScores.from_arrays(…, cluster=…)`.
     cuts, constraints, words, tolerance, confidence_level, reference_group, min_group_size, \
-trained_on, random_state, title
+trained_on, declared, random_state, title
         Those of `audit`.
     outcomes_known : bool
         False if nobody knows who is positive: everybody is then in one class, whichever, and who is
@@ -198,6 +214,9 @@ trained_on, random_state, title
     columns : list of names
         Of the columns of groups, where groups are tuples of one value of each: every column is then
         audited by itself too.
+    label, neg_label : optional
+        The name of the column of labels, after which classes are called that have no words, and the
+        label of the negative class.
 
     Returns
     -------
@@ -226,9 +245,12 @@ trained_on, random_state, title
         random_state,
         title,
         trained_on,
+        declared,
         outcomes_known=outcomes_known,
     ).comparing(reference_group, min_group_size)
     check_scores(scores)
+    if outcomes_known:
+        request = request.named(label, 1 if pos_label is None else pos_label, neg_label)
     if not outcomes_known:
         scores = _of_one_class(scores)
     _check_groups(scores.groups, scores.cell % max(scores.n_groups, 1))
@@ -277,8 +299,17 @@ def _audit(
         columns=tuple(map(ColumnAudit, named, by_column)),
         warnings=(
             *notes,
+            *request.declared.warnings(outcomes_known=request.outcomes_known),
             *whole.warnings,
             *_zero_weights(zero_weights),
+        ),
+        provenance=Provenance.of(
+            scores,
+            whole.sample,
+            whole.settings,
+            [family.name for family in request.families],
+            request.declared,
+            weight_zero=zero_weights,
         ),
     )
     return replace(whole, answer=answer_of(whole))
@@ -417,6 +448,19 @@ def _part_result(
 
 def _zero_weights(count: int) -> tuple[str, ...]:
     return (f"{count:,} rows have weight zero and count for nothing.",) if count else ()
+
+
+def _name(column: Any) -> str | None:
+    """What a column is called, if it is a text."""
+    name = getattr(column, "name", None)
+    return name if isinstance(name, str) and name.strip() else None
+
+
+def _labels(column: Any, positive: NDArray[np.bool_], pos_label: Any) -> tuple[Any, Any]:
+    """The positive label and the other one, as the column has them."""
+    values = to_array(column, "y_true")
+    found = [values[np.argmax(where)] if where.any() else "" for where in (positive, ~positive)]
+    return (found[0] if pos_label is None else pos_label), found[1]
 
 
 def _of_one_class(scores: GroupedScores) -> GroupedScores:

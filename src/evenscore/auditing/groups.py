@@ -209,7 +209,7 @@ class GroupChoice:
         n = len(self.small)
         told = [f"{self.names[k]} ({_sizes(scores, k, words)})" for k in self.small[:_LISTED]]
         more = f" and {n - _LISTED} more" if n > _LISTED else ""
-        words = ("group", "is", "it is") if n == 1 else ("groups", "are", "they are")
+        noun, verb, they = ("group", "is", "it is") if n == 1 else ("groups", "are", "they are")
         few = f"fewer than {self.least} people{' in a class' if _has_classes(scores) else ''}"
         if self.least is None:
             few = "nobody in it" if n == 1 else "nobody in them"
@@ -217,8 +217,8 @@ class GroupChoice:
             some = "a class" if _has_classes(scores) else "people"
             few = f"{some} worth fewer than {self.least} people"
         return (
-            f"{n} {words[0]} with {few} {words[1]} not compared: {', '.join(told)}{more}; "
-            f"{words[2]} shown apart.",
+            f"{n} {noun} with {few} {verb} not compared: {', '.join(told)}{more}; {they} shown "
+            "apart.",
         )
 
 

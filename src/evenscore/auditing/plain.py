@@ -2,7 +2,8 @@
 
 JSON knows neither NaN nor infinities. A NaN number is written as null, and an infinite one as the
 text "Infinity" or "-Infinity"; where a number may be absent as well (`float | None`), null means
-absent. Arrays are lists, nested by rows. No number is rounded.
+absent. Arrays are lists, nested by rows. No number is rounded. Mappings have texts as keys, and
+values of one type or, where that is `Any`, whatever JSON holds.
 """
 
 import math
@@ -50,7 +51,11 @@ def _hints(cls: type) -> dict[str, Any]:
 @cache
 def _defaults(cls: type) -> frozenset[str]:
     """Fields that a file of an older minor version may lack."""
-    return frozenset(field.name for field in fields(cls) if field.default is not MISSING)
+    return frozenset(
+        field.name
+        for field in fields(cls)
+        if field.default is not MISSING or field.default_factory is not MISSING
+    )
 
 
 def from_plain(kind: Any, data: Any, where: str = "") -> Any:
@@ -83,6 +88,12 @@ def from_plain(kind: Any, data: Any, where: str = "") -> Any:
             raise ValueError(f"{where} must be a list of {len(kinds)}, not {data!r}.")
         pairs = enumerate(zip(kinds, data, strict=True))
         return tuple(from_plain(part, x, f"{where}[{i}]") for i, (part, x) in pairs)
+    if origin is Mapping:
+        if not isinstance(data, Mapping):
+            raise ValueError(f"{where} must be an object, not {data!r}.")
+        return {key: from_plain(arguments[1], x, f"{where}.{key}") for key, x in data.items()}
+    if kind is Any:  # whatever JSON holds
+        return data
     # A bool is an int to Python, not to JSON.
     if kind not in (str, int, bool) or type(data) is not kind:
         raise ValueError(f"{where} must be of type {_named(kind)}, not {data!r}.")

@@ -31,6 +31,7 @@ from evenscore.auditing.parts import (
     Sample,
     Settings,
 )
+from evenscore.auditing.provenance import Provenance
 from evenscore.auditing.showable import Showable
 from evenscore.auditing.stored import audit_from_dict, audit_to_dict, read_json
 from evenscore.files.atomic import write_atomically
@@ -77,7 +78,9 @@ class AuditResult(Showable):
     what was left out. `answer` says in one sentence whether the score is fair where it will be
     used, and what can be done; `findings` says the most important in sentences, `warnings` what to
     keep in mind, and `assumptions` what is taken for granted about the rows: which are independent,
-    and whether the score was trained on them.
+    and whether the score was trained on them. `provenance` says where the numbers come
+    from: versions, settings, rows, the file if one was read, and what was declared; audits before
+    version 3.1 lack it.
 
     Examples
     --------
@@ -104,6 +107,7 @@ class AuditResult(Showable):
     answer: Answer = field(default=NO_ANSWER, kw_only=True)
     columns: "tuple[ColumnAudit, ...]" = field(default=(), kw_only=True)
     corrected_for: int = field(default=0, kw_only=True)
+    provenance: Provenance | None = field(default=None, kw_only=True)
     _rows: Rows | None = field(default=None, kw_only=True)
     _families: tuple[GapFamily, ...] = field(default=(), kw_only=True)
     _groups: GroupChoice | None = field(default=None, kw_only=True)

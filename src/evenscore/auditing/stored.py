@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from evenscore.auditing.blocks import BLOCKS
 from evenscore.auditing.parts import NO_ANSWER, Answer, FamilyRecord, Finding, Sample, Settings
 from evenscore.auditing.plain import from_plain, to_plain
+from evenscore.auditing.provenance import Provenance
 from evenscore.gaps.catalogue import CATALOGUE
 from evenscore.inference.decisions import decide
 from evenscore.inference.estimate import Estimate
@@ -37,6 +38,7 @@ FIELDS: dict[str, Any] = {
     "assumptions": tuple[str, ...],
     "answer": Answer,
     "corrected_for": int,
+    "provenance": Provenance | None,
 }
 """What every audit holds beside its blocks."""
 
@@ -46,6 +48,7 @@ _ADDED: dict[str, Any] = {
     "answer": to_plain(NO_ANSWER),
     "corrected_for": 0,
     "columns": (),
+    "provenance": None,
 }
 
 
@@ -107,7 +110,7 @@ def read_json(path: str | Path) -> Any:
         )
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not a JSON file: {error}.") from None
 
 

@@ -10,11 +10,13 @@ from evenscore import __version__
 from evenscore.cli.audit import audit
 from evenscore.cli.constraints import constraints
 from evenscore.cli.demo import demo
+from evenscore.cli.errors import Recorded
 from evenscore.cli.fit import fit
 from evenscore.cli.repair import repair
 from evenscore.cli.reproduce import reproduce
 from evenscore.cli.score import score
 from evenscore.cli.tradeoff import tradeoff
+from evenscore.cli.verify import verify
 
 app = typer.Typer(
     help="Audit scores that rank people: are they fair between groups, and at which thresholds?",
@@ -22,8 +24,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_show_locals=False,  # they may hold data about people
 )
-for command in (audit, fit, repair, score, tradeoff, constraints, reproduce, demo):
-    app.command()(command)
+for command in (audit, verify, fit, repair, score, tradeoff, constraints, reproduce, demo):
+    app.command(cls=Recorded)(command)
 
 
 def _version(wanted: bool) -> None:

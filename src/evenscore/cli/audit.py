@@ -1,76 +1,43 @@
 """`evenscore audit`: is a score fair between groups? A file in, a table and a report out."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
 from typer import Option
 
-from evenscore.cli.errors import command, say, say_written, sentences
-from evenscore.cli.options import (
-    AuditedSource,
-    Cluster,
-    Gaps,
-    Html,
-    Json,
-    Quiet,
-    Score,
-    Seed,
-    check_outputs,
-)
-from evenscore.gaps import GapFamily, RateConstraint
-from evenscore.gaps.catalogue import constraint_names
-from evenscore.gaps.words import SelectedIs, Words
+from evenscore.cli.auditing import Asked, FileAudit, given_date
+from evenscore.cli.errors import command, command_line, say, say_written
+from evenscore.cli.options import AuditedSource, Gaps, Html, Json, Quiet, check_outputs
 
 
 @command
 def audit(
+    context: typer.Context,
     source: AuditedSource,
-    score: Score,
     gaps: Gaps,
-    cluster: Cluster = None,
-    tolerance: Annotated[float, Option(help="The largest gap that counts as even.")] = 0.05,
-    confidence_level: Annotated[float, Option(help="Confidence level of the intervals.")] = 0.95,
-    min_group_size: Annotated[
-        int | None,
+    asked: Asked,
+    declare: Annotated[
+        Path | None,
         Option(
-            help="A group is compared only if both its classes have so many people; smaller ones "
-            "are shown apart.",
-            show_default="30, unless fewer than two groups reach it",
+            help="A TOML file of facts that only a person knows: purpose, responsible, population, "
+            "period, tolerance, tolerance_reason, outcomes_of_selected_only, words, [other], …"
         ),
     ] = None,
-    reference_group: Annotated[
+    date: Annotated[
         str | None,
         Option(
-            help='Compare every group with this one only, or with "all others" together.',
-            show_default="compare all pairs of groups",
+            help="The date of the report, such as 2026-11-16.",
+            show_default="that of SOURCE_DATE_EPOCH, or none",
         ),
     ] = None,
-    seed: Seed = 0,
-    positives: Annotated[
-        str, Option(help="What to call people with the positive label.")
-    ] = "positives",
-    negatives: Annotated[
-        str, Option(help="What to call people with the other label.")
-    ] = "negatives",
-    selected: Annotated[
-        str, Option(help="What happens to people who are selected, such as: granted a loan.")
-    ] = "selected",
-    selected_is: Annotated[
-        SelectedIs | None,
-        Option(help="Whether being selected is good for a person (a loan) or bad (a prison term)."),
-    ] = None,
-    trained_on: Annotated[
-        bool | None,
-        Option(
-            "--trained-on/--not-trained-on",
-            help="Whether the score was trained on these rows.",
-            show_default="not said",
-        ),
-    ] = None,
-    title: Annotated[str | None, Option(help="Title of the report.")] = None,
     html: Html = None,
     json: Json = None,
+    format_name: Annotated[
+        Literal["table", "markdown"],
+        Option("--format", help="How to print the result: as tables for a terminal, or Markdown."),
+    ] = "table",
     fail_on_gap: Annotated[
         bool, Option("--fail-on-gap", help="Exit with 1 if a gap lies beyond the tolerance.")
     ] = False,
@@ -107,74 +74,57 @@ def audit(
 
       evenscore audit scores.csv --label y --score s --group race \
         --reference-group Caucasian --min-group-size 50
+
+      evenscore audit scores.csv --label y --score s --group sex \
+        --declare facts.toml --date 2026-11-16 --json report.json
+      evenscore verify report.json scores.csv
     """
-    from evenscore.auditing.audit import audit_scores
-    from evenscore.files.scored import read_scores
+    from evenscore.auditing.declared import Declared
 
     table = source.table
     check_outputs(table, html, json)
-    asked = _constraints(gaps, outcomes_known=source.label is not None)
-    words = Words(
-        positives=positives, negatives=negatives, selected=selected, selected_is=selected_is
+    if declare is not None:
+        check_outputs(declare, html, json)
+    result = FileAudit(source, gaps, asked).run(
+        declared=Declared() if declare is None else Declared.from_toml(declare),
+        name=table.name,
+        command=command_line(context),
+        date=given_date(date),
+        quiet=quiet,
     )
     errors = Console(stderr=True, quiet=quiet)
-    with sentences(quiet=quiet):
-        people = source.read(
-            read_scores, quiet=quiet, score=score, as_table=True, clusters=cluster or ()
-        )
-        with errors.status("Auditing …"):
-            result = audit_scores(
-                people.grouped(),
-                cuts=gaps.where(),
-                constraints=asked,
-                tolerance=tolerance,
-                confidence_level=confidence_level,
-                min_group_size=min_group_size,
-                reference_group=reference_group,
-                random_state=seed,
-                words=words,
-                trained_on=trained_on,
-                title=title or f"{table.name}: {score} by {', '.join(source.group)}",
-                pos_label=people.pos_label or None,
-                outcomes_known=source.label is not None,
-                zero_weights=people.rows.zero_weights,
-                notes=[people.remark] if people.remark else (),
-                columns=people.names,
-            )
     if html is not None:
         with errors.status(f"Writing {html.name} …"):
             result.to_html(html)
     if json is not None:
         result.to_json(json)
     console = Console(quiet=quiet)
-    if people.remark:
-        console.print(f"{people.remark} What follows is about the others.\n", highlight=False)
-    console.print(result)
+    if result.provenance is not None and result.provenance.rows.left_out:
+        console.print(f"{result.warnings[0]} What follows is about the others.\n", highlight=False)
+    if format_name == "markdown":
+        console.print(result.to_markdown(), markup=False, highlight=False, soft_wrap=True, end="")
+    else:
+        console.print(result)
     say_written(html, json, quiet=quiet)
-    unchecked = result.with_verdict("undefined")
+    audits = [result, *(column.audit for column in result.columns)]
+    every = [gap for audit in audits for gap in audit.gaps]
+    unchecked = [gap for gap in every if gap.verdict == "undefined"]
     if fail_on_gap and unchecked:
         why = dict.fromkeys(text for gap in unchecked for text in gap.warnings[:1])
         reason = next(iter(why), "there is no interval")
         others = ", and other reasons" if len(why) > 1 else ""
-        say(f"{len(unchecked)} of {len(result.gaps)} gaps could not be checked ({reason}{others}).")
-    if fail_on_gap and result.beyond:
+        say(f"{len(unchecked)} of {len(every)} gaps could not be checked ({reason}{others}).")
+    beyond = sorted((gap for a in audits for gap in a.beyond), key=lambda gap: -abs(gap.value))
+    if fail_on_gap and beyond:
         from evenscore.inference.estimate import percent
 
-        worst, n = result.beyond[0], len(result.beyond)
+        worst, n = beyond[0], len(beyond)
         low, high = worst.ends("beyond")
+        settings = result.settings
         say(
-            f"{n} of {len(result.gaps)} gaps {'lies' if n == 1 else 'lie'} beyond {tolerance:g}, "
-            f"with {percent(confidence_level)} confidence over all of them; the largest is "
-            f"{worst.value:+.3f} ({low:+.3f} to {high:+.3f}) in {worst.title}."
+            f"{n} of {len(every)} gaps {'lies' if n == 1 else 'lie'} beyond "
+            f"{settings.tolerance:g}, with {percent(settings.confidence_level)} confidence over "
+            f"all of them; the largest is {worst.value:+.3f} ({low:+.3f} to {high:+.3f}) in "
+            f"{worst.title}."
         )
         raise typer.Exit(1)
-
-
-def _constraints(gaps: Gaps, *, outcomes_known: bool) -> list[str | GapFamily] | None:
-    """The gaps to audit: None for the default ones, which an audit knows."""
-    if gaps.constraint or gaps.roc_rates:
-        return gaps.constraints() if gaps.equal else gaps.others()
-    if gaps.equal is None:
-        return None
-    rates: list[str | GapFamily] = [RateConstraint(*gaps.rates(), cuts=gaps.where())]
-    return [*rates, *constraint_names()] if outcomes_known else rates

@@ -1,6 +1,7 @@
 """Bad input is answered in one sentence, with exit code 2; warnings in one sentence each."""
 
 import inspect
+import shlex
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,9 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperCommand
+
+_ARGUMENTS = "evenscore.arguments"
 
 
 def say(sentence: str, *, quiet: bool = False) -> None:
@@ -70,6 +74,20 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     required_first = sorted(by_name, key=lambda one: one.default is not one.empty)
     run.__signature__ = inspect.Signature(required_first)  # type: ignore[attr-defined]
     return run
+
+
+class Recorded(TyperCommand):
+    """A command that remembers its arguments as they were given."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse them, as typer does."""
+        ctx.meta[_ARGUMENTS] = [ctx.info_name, *args]
+        return super().parse_args(ctx, args)
+
+
+def command_line(context: typer.Context) -> str:
+    """The command as it was given, as one line for a shell."""
+    return shlex.join(["evenscore", *context.meta[_ARGUMENTS]])
 
 
 @contextmanager

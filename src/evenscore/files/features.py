@@ -182,7 +182,7 @@ def read_training(
         known = find_features(found)
         checks = columns.checks() + feature_checks(found, known, allow_missing=allow_missing)
         advice = DROP if allow_missing else f"{DROP}, or fit --model boosted, which takes them"
-        total, kept = refuse(table, checks, drop_missing=drop_missing, option=advice)
+        total, kept, _ = refuse(table, checks, drop_missing=drop_missing, option=advice)
         people, arrays = columns.read(
             kept, total, feature_select(found, known), pos_label=pos_label
         )

@@ -1,7 +1,7 @@
 """Who the rows of a file are about: their class, their groups, their weight."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -24,8 +24,10 @@ DROP = ", or ask for --drop-missing"
 class People:
     """The rows of a file, decoded; groups are the texts of the columns `names`.
 
-    `pos_label` is the positive label as it is written, empty if there are no labels; `dropped` of
-    the file's `total` rows lacked a value. `count` is how many people a row stands for (None: one).
+    `pos_label` and `neg_label` are the labels as they are written, empty if there are none;
+    `dropped` of the file's `total` rows lacked a value, `lacking` says in which column (a row may
+    lack several).
+    `count` is how many people a row stands for (None: one).
     """
 
     rows: Rows
@@ -34,6 +36,8 @@ class People:
     total: int
     dropped: int
     count: Floats | None = None
+    lacking: Mapping[str, int] = field(default_factory=dict)
+    neg_label: str = ""
 
     @property
     def remark(self) -> str:
@@ -119,7 +123,7 @@ class PeopleColumns:
 
         A column "score" becomes the people's score. With `counted`, equal rows come as one.
         """
-        columns, written = {**beside}, ""
+        columns, written, other = {**beside}, "", ""
         positive = np.zeros(1, dtype=bool)  # by label
         if self.label is not None:
             texts = self.label.distinct_texts(kept, 1000)
@@ -127,6 +131,7 @@ class PeopleColumns:
                 raise ValueError(f"{self.label} has no labels: every row lacks something.")
             positive, written = positive_texts(texts, pos_label, str(self.label), "--pos-label")
             columns["label"] = self.label.code_of(texts)
+            other = next(t.strip() for t, is_it in zip(texts, positive, strict=True) if not is_it)
         elif pos_label is not None:
             raise ValueError("--pos-label names a label, and there is no --label.")
         labels = [_group_texts(column, kept) for column in self.groups]
@@ -170,7 +175,8 @@ class PeopleColumns:
         rows = Rows(positive[of_label], codes, tuple(crossed), weight, score, cluster)
         n = len(rows) if count is None else int(count.sum())
         names = tuple(column.name for column in self.groups)
-        return People(rows, names, written, total, total - n, count), arrays
+        people = People(rows, names, written, total, total - n, count, neg_label=other)
+        return people, arrays
 
 
 def _group_texts(column: Column, kept: str) -> list[str]:

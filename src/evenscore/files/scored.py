@@ -1,6 +1,7 @@
 """Rows that have a score: with labels, to audit or to make a repair of; without, to repair."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 
 import numpy as np
@@ -41,7 +42,7 @@ def read_scores(
         column = Column.named(table, score)
         table.hold([column.sql, *columns.sql_names])
         checks = [*column.number_checks(), *columns.checks()]
-        total, kept = refuse(table, checks, drop_missing=drop_missing, option=DROP)
+        total, kept, lacking = refuse(table, checks, drop_missing=drop_missing, option=DROP)
         counted = False
         if as_table and not weights and not clusters:
             distinct = f"SELECT approx_count_distinct({column.number}) FROM rows WHERE {kept}"
@@ -49,7 +50,7 @@ def read_scores(
         people, _ = columns.read(
             kept, total, {"score": column.number}, pos_label=pos_label, counted=counted
         )
-        return people
+        return replace(people, lacking=lacking)
 
 
 # ---------------------------------------------------------------------- rows to repair

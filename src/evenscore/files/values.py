@@ -194,11 +194,12 @@ class Check:
 
 def refuse(
     table: TableFile, checks: Sequence[Check], *, drop_missing: bool = False, option: str = ""
-) -> tuple[int, str]:
+) -> tuple[int, str, dict[str, int]]:
     """Refuse the first check that a row fails; give the number of rows and a WHERE clause.
 
-    With `drop_missing` the clause leaves out rows that lack a value; otherwise they are refused,
-    and `option` is what the sentence advises.
+    With `drop_missing` the clause leaves out rows that lack a value, and the last part of the
+    answer is how many lack one, by column; otherwise they are refused, and `option` is what the
+    sentence advises.
     """
     counts = (f"count_if({check.condition})" for check in checks)
     total, *failures = table.aggregates(["count(*)", *counts])
@@ -210,7 +211,8 @@ def refuse(
             raise ValueError(_sentence(table, check, n, option))
     # A condition on a missing value may itself be NULL: then it is not met.
     clauses = (f" AND NOT coalesce({check.condition}, false)" for check, _ in failed)
-    return int(total), f"true{''.join(clauses)}"
+    lacking = {check.column.name: int(n) for check, n in failed}
+    return int(total), f"true{''.join(clauses)}", lacking
 
 
 def selection(columns: Mapping[str, str], kept: str = "true") -> str:

@@ -61,6 +61,8 @@ def outline(result: AuditResult, *, brief: bool = False) -> Iterator[Part]:
         for name, one in result.blocks.items():
             if name not in (CutsInUse.name, SmallGroups.name) and one.tables():
                 yield Part(one.title, one.meaning, tables=one.tables())
+    if not brief and result.provenance is not None:
+        yield Part("Where these numbers come from", tables=result.provenance.tables())
     notes = (*result.warnings, *result.omitted, *result.assumptions)
     if notes:
         yield Part("Keep in mind", items=notes)

@@ -296,7 +296,13 @@ SECTIONS: tuple[Section, ...] = (
 
 LAST: tuple[Section, ...] = (
     Section("words", "What the words mean", _words),
-    Section("notes", "Where these numbers come from", lambda page: {}),
+    Section(
+        "notes",
+        "Where these numbers come from",
+        lambda page: {},
+        "What is needed to compute them again; evenscore verify does so from the JSON file and the "
+        "data. What was declared nobody has checked.",
+    ),
 )
 
 

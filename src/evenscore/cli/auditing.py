@@ -1,0 +1,238 @@
+"""Auditing a file: what `evenscore audit` does, and `evenscore verify` does again."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
+
+from rich.console import Console
+from typer import Option
+
+from evenscore.cli.errors import sentences
+from evenscore.cli.options import AuditedSource, Cluster, Gaps, Score, Seed
+from evenscore.gaps import GapFamily, RateConstraint
+from evenscore.gaps.catalogue import constraint_names
+from evenscore.gaps.words import SelectedIs, Words
+
+if TYPE_CHECKING:
+    from evenscore.auditing.declared import Declared
+    from evenscore.auditing.result import AuditResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What else an audit is asked about the scores of a file."""
+
+    score: Score
+    cluster: Cluster = None
+    tolerance: Annotated[
+        float | None,
+        Option(
+            help="The largest gap that counts as even.",
+            show_default="what --declare says, or 0.05",
+        ),
+    ] = None
+    confidence_level: Annotated[float, Option(help="Confidence level of the intervals.")] = 0.95
+    min_group_size: Annotated[
+        int | None,
+        Option(
+            help="A group is compared only if both its classes have so many people; smaller ones "
+            "are shown apart.",
+            show_default="30, unless fewer than two groups reach it",
+        ),
+    ] = None
+    reference_group: Annotated[
+        str | None,
+        Option(
+            help='Compare every group with this one only, or with "all others" together.',
+            show_default="compare all pairs of groups",
+        ),
+    ] = None
+    seed: Seed = 0
+    people: Annotated[str, Option(help="What to call the people, such as: applicants.")] = "people"
+    positives: Annotated[str, Option(help="What to call people with the positive label.")] = (
+        "positives"
+    )
+    negatives: Annotated[str, Option(help="What to call people with the other label.")] = (
+        "negatives"
+    )
+    selected: Annotated[
+        str, Option(help="What happens to people who are selected, such as: granted a loan.")
+    ] = "selected"
+    selected_is: Annotated[
+        SelectedIs | None,
+        Option(help="Whether being selected is good for a person (a loan) or bad (a prison term)."),
+    ] = None
+    refused: Annotated[
+        str,
+        Option(
+            help="What happens to everybody else, such as: refused.", show_default="not selected"
+        ),
+    ] = ""
+    group_name: Annotated[
+        list[str] | None,
+        Option(
+            help="What to call a group, in the plural, such as female=women.",
+            show_default="its label",
+        ),
+    ] = None
+    trained_on: Annotated[
+        bool | None,
+        Option(
+            "--trained-on/--not-trained-on",
+            help="Whether the score was trained on these rows.",
+            show_default="not said",
+        ),
+    ] = None
+    title: Annotated[str | None, Option(help="Title of the report.")] = None
+
+    @property
+    def words(self) -> Words:
+        """What people and outcomes are called."""
+        names = {}
+        for text in self.group_name or ():
+            label, sign, name = text.rpartition("=")
+            if not sign or not label.strip() or not name.strip():
+                raise ValueError(f"--group-name is written as female=women, not as {text!r}.")
+            names[label.strip()] = name.strip()
+        given = {one.name: getattr(self, one.name) for one in fields(Words) if one.name != "groups"}
+        return Words(**given, groups=tuple(names.items()))
+
+
+class FileAudit(NamedTuple):
+    """An audit of a file as it was asked for: any option of these three matters to the numbers."""
+
+    source: AuditedSource
+    gaps: Gaps
+    asked: Asked
+
+    @classmethod
+    def of(cls, table: Path, options: Mapping[str, Any]) -> "FileAudit":
+        """The audit that had these options; what they do not say is the default."""
+        kinds = get_type_hints(cls)
+        known = {name: {one.name for one in fields(kind)} for name, kind in kinds.items()}
+        unknown = set(options) - (set().union(*known.values()) - {"table"})
+        if unknown:
+            raise ValueError(f"The option {min(unknown)!r} is not known to this evenscore.")
+        given = {**options, "table": table}
+        return cls(
+            **{
+                name: kind(**{key: given[key] for key in known[name] if key in given})
+                for name, kind in kinds.items()
+            }
+        )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Every option by name, but for the file itself."""
+        every = {one.name: getattr(part, one.name) for part in self for one in fields(part)}
+        return {name: value for name, value in every.items() if name != "table"}
+
+    def run(
+        self,
+        *,
+        declared: "Declared",
+        name: str,
+        command: str,
+        date: str,
+        quiet: bool,
+    ) -> "AuditResult":
+        """Read the file and audit it; `name` is what the file was called."""
+        from evenscore.auditing.audit import audit_scores
+        from evenscore.auditing.provenance import ColumnRole, InputFile
+        from evenscore.files.scored import read_scores
+
+        source, gaps, asked = self
+        constraints = self._constraints()
+        with sentences(quiet=quiet):
+            people = source.read(
+                read_scores,
+                quiet=quiet,
+                score=asked.score,
+                as_table=True,
+                clusters=asked.cluster or (),
+            )
+            with Console(stderr=True, quiet=quiet).status("Auditing …"):
+                result = audit_scores(
+                    people.grouped(),
+                    cuts=gaps.where(),
+                    constraints=constraints,
+                    tolerance=asked.tolerance,
+                    confidence_level=asked.confidence_level,
+                    min_group_size=asked.min_group_size,
+                    reference_group=asked.reference_group,
+                    random_state=asked.seed,
+                    words=asked.words,
+                    label=source.label,
+                    neg_label=people.neg_label,
+                    trained_on=asked.trained_on,
+                    declared=declared,
+                    title=asked.title or f"{name}: {asked.score} by {', '.join(source.group)}",
+                    pos_label=people.pos_label or None,
+                    outcomes_known=source.label is not None,
+                    zero_weights=people.rows.zero_weights,
+                    notes=[people.remark] if people.remark else (),
+                    columns=people.names,
+                )
+        roles = {
+            "label": source.label,
+            "score": asked.score,
+            "group": source.group,
+            "weight": source.weight,
+            "cluster": asked.cluster,
+        }
+        columns = [
+            ColumnRole(role, column)
+            for role, names in roles.items()
+            for column in ([names] if isinstance(names, str) else names or [])
+        ]
+        assert result.provenance is not None
+        provenance = result.provenance.of_file(
+            replace(InputFile.of(source.table), name=name),
+            columns=columns,
+            left_out=people.dropped,
+            lacking=people.lacking,
+            command=command,
+            options=self.options,
+            date=date,
+        )
+        return replace(result, provenance=provenance)
+
+    def _constraints(self) -> list[str | GapFamily] | None:
+        """The gaps to audit: None for the default ones, which an audit knows."""
+        gaps = self.gaps
+        if gaps.constraint or gaps.roc_rates:
+            return gaps.constraints() if gaps.equal else gaps.others()
+        if gaps.equal is None:
+            return None
+        rates: list[str | GapFamily] = [RateConstraint(*gaps.rates(), cuts=gaps.where())]
+        return [*rates, *constraint_names()] if self.source.label is not None else rates
+
+
+def given_date(option: str | None) -> str:
+    """The date of --date, or else of SOURCE_DATE_EPOCH; nothing if there is neither.
+
+    It never comes from the clock: the same input is to give the same bytes.
+
+    >>> given_date("2026-11-16")
+    '2026-11-16'
+    """
+    if option is not None:
+        try:
+            if not re.fullmatch(r"\d{4}-\d\d-\d\d", option):
+                raise ValueError
+            return date.fromisoformat(option).isoformat()
+        except ValueError:
+            raise ValueError(f"--date must be a day such as 2026-11-16, not {option!r}.") from None
+    seconds = os.environ.get("SOURCE_DATE_EPOCH")
+    if not seconds:
+        return ""
+    try:
+        return datetime.fromtimestamp(int(seconds), UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        raise ValueError(
+            f"SOURCE_DATE_EPOCH must be a whole number of seconds since 1970, not {seconds!r}."
+        ) from None

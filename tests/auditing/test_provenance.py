@@ -1,0 +1,330 @@
+"""Where the numbers of an audit come from, and what was declared about them."""
+
+import hashlib
+import json
+import pickle
+from dataclasses import fields, replace
+
+import jsonschema
+import numpy as np
+import pytest
+from audit_schema import audit_schema
+from conftest import draw
+
+import evenscore as es
+from evenscore.auditing.declared import Declared
+from evenscore.auditing.differences import NOTHING, in_words, values
+from evenscore.auditing.plain import from_plain, to_plain
+from evenscore.auditing.provenance import InputFile, Provenance, data_sha256
+
+HOSTILE = "<script>alert(1)</script> é\"' \u202e"
+FACTS = {
+    "purpose": "consumer loans",
+    "decision": "Above the cut a loan is granted at once.",
+    "responsible": HOSTILE,
+    "population": "applicants in Spain",
+    "period": "2025",
+    "data": "the warehouse",
+    "model": "scorecard 7",
+    "tolerance": 0.03,
+    "tolerance_reason": "agreed in 2025",
+    "trained_on": False,
+    "outcomes_of_selected_only": True,
+    "people": "applicants",
+    "positives": "applicants who repaid",
+    "negatives": "applicants who defaulted",
+    "selected": "granted a loan",
+    "selected_is": "good",
+    "other": {HOSTILE: HOSTILE, "number": 12, "share": 0.25, "known": True},
+}
+
+
+def audit(y=None, score=None, group=None, *, seed=3, **options):
+    if y is None:
+        y, score, group, _ = draw(seed, n=200)
+    return es.audit(y, score, sensitive_features=group, constraints="bnsp", **options)
+
+
+@pytest.fixture(scope="module")
+def declared():
+    return audit(declared=FACTS)
+
+
+# ---------------------------------------------------------------------- provenance
+
+
+def test_an_audit_in_python_says_what_it_was_made_of():
+    y, score, group, _ = draw(3, n=200)
+    weight = np.ones(len(y))
+    weight[:5] = 0.0
+    result = audit(
+        y, score, np.array(["b", "a"])[group], sample_weight=weight, tolerance=0.1,
+        random_state=7, group_order=["b", "a"], reference_group="b", trained_on=True,
+        confidence_level=0.9, cuts=es.Cuts(at=(0.2,), selected="low"),
+    )  # fmt: skip
+    told = result.provenance
+    assert told.versions["evenscore"] == es.__version__
+    assert told.versions["numpy"] == np.__version__
+    assert set(told.versions) == {"evenscore", "Python", "numpy", "scipy", "scikit-learn"}
+    assert (told.file, told.command, told.date, told.columns, told.options) == (
+        None, "", "", (), {},
+    )  # fmt: skip
+    assert (told.rows.read, told.rows.used, told.rows.weight_zero) == (len(y), len(y) - 5, 5)
+    settings = told.settings
+    assert settings["tolerance"] == "0.1"
+    assert settings["confidence level"] == "90%"
+    assert settings["seed"] == "7"
+    assert settings["groups, in order"] == "b, a"
+    assert settings["compared with"] == "b"
+    assert settings["gaps audited"] == "bnsp"
+    assert settings["trained on these rows"] == "yes"
+    assert "at most 20% of everyone; low scores are selected" in settings["cuts in use"]
+
+
+def test_the_hash_of_the_columns_is_of_what_matters_to_the_numbers():
+    y, score, group, weight = draw(3, n=200, weights="real")
+    cluster = np.arange(len(y)) // 2
+    made = dict(sensitive_features=group, sample_weight=weight, cluster=cluster)
+
+    def digest(y=y, score=score, **other):
+        return data_sha256(es.GroupedScores.from_arrays(y, score, **{**made, **other}))
+
+    known = digest()
+    assert known == digest(cluster=[f"c{9999 - k}" for k in cluster])  # other names, same clusters
+    assert known == digest(score=score.tolist(), sensitive_features=[str(g) for g in group])
+    changed = [
+        digest(y=1 - y),
+        digest(score=np.where(np.arange(len(y)) == 9, np.nextafter(score, 9.0), score)),
+        digest(sensitive_features=1 - group),
+        digest(sensitive_features=np.array(["x", "y"])[group]),
+        digest(sample_weight=weight * 2),
+        digest(cluster=np.arange(len(y)) // 3),
+        digest(cluster=None),
+    ]
+    assert len({known, *changed}) == len(changed) + 1
+    plain = dict(cluster=None, sample_weight=None)
+    order = np.random.default_rng(0).permutation(len(y))
+    assert digest(**plain) == digest(
+        y[order], score[order], **{**plain, "sensitive_features": group[order]}
+    )
+
+
+def test_a_table_and_its_rows_have_the_same_provenance():
+    y, score, group, _ = draw(3, n=200)
+    table = es.GroupedScores.from_arrays(y, score, sensitive_features=group)
+    assert (
+        es.audit_scores(table, constraints="bnsp").provenance == audit(y, score, group).provenance
+    )
+
+
+def test_it_is_kept_read_back_and_described_by_the_schema(declared, tmp_path):
+    declared.to_json(tmp_path / "a.json")
+    read = es.AuditResult.from_json(tmp_path / "a.json")
+    assert read.provenance == declared.provenance
+    assert read.to_json() == declared.to_json()
+    jsonschema.Draft202012Validator(audit_schema()).validate(json.loads(declared.to_json()))
+    assert pickle.loads(pickle.dumps(declared.provenance)) == declared.provenance
+
+
+def test_older_files_have_none(declared):
+    data = declared.to_dict()
+    del data["provenance"]
+    data["schema_version"] = "3.0"
+    assert es.AuditResult.from_dict(data).provenance is None
+    for spoil, message in (
+        (dict(command=3), r"audit\.provenance\.command must be of type text"),
+        (dict(versions=[]), r"audit\.provenance\.versions must be an object"),
+        (dict(versions={"numpy": 2}), r"audit\.provenance\.versions\.numpy must be of type text"),
+    ):
+        data = declared.to_dict()
+        data["provenance"].update(spoil)
+        with pytest.raises(ValueError, match=message):
+            es.AuditResult.from_dict(data)
+
+
+def test_its_tables_say_everything_in_texts(declared):
+    file = InputFile("a b.csv", 1234, "f" * 64)
+    told = declared.provenance.of_file(
+        file, columns=[], left_out=3, lacking={"score": 2, "sex": 2}, command="evenscore audit",
+        options={}, date="2026-11-16",
+    )  # fmt: skip
+    source, asked, facts = told.tables()
+    titles = ["Where these numbers come from", "What was asked", "What was declared"]
+    assert [table.title for table in (source, asked, facts)] == titles
+    rows = dict(source.rows)
+    assert rows["File"] == "a b.csv"
+    assert rows["Size of the file"] == "1,234 bytes"
+    assert rows["SHA-256 of the file"] == "f" * 64
+    assert rows["Date"] == "2026-11-16"
+    assert rows["Rows left out"] == "3, for lacking a value (score in 2, sex in 2)"
+    assert int(rows["Rows read"]) == int(rows["Rows used"]) + 3
+    assert "duckdb " in rows["Made with"]
+    assert dict(facts.rows)["Who is responsible"] == " ".join(HOSTILE.split())
+    assert dict(facts.rows)["Outcomes are known only for people selected in the past"] == "yes"
+    assert len(facts.rows) == len(FACTS) - 1 + len(FACTS["other"])
+    for table in told.tables():
+        assert all(isinstance(text, str) and text for row in table.rows for text in row)
+        assert all(len(row) == len(table.columns) == table.names for row in table.rows)
+    assert len(audit().provenance.tables()) == 2  # nothing was declared
+
+
+def test_the_hash_of_a_file_is_of_its_bytes(tmp_path):
+    path = tmp_path / "a b.csv.gz"
+    path.write_bytes(b"\x1f\x8b" + bytes(100_000))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert InputFile.of(path) == InputFile("a b.csv.gz", 100_002, digest)
+    for missing in (tmp_path, tmp_path / "no.csv"):
+        with pytest.raises(ValueError, match="There is no file"):
+            InputFile.of(missing)
+
+
+def test_what_was_stated_is_sealed(declared):
+    told = declared.provenance
+    assert told.stated() == told.stated_sha256
+    other = replace(told, declared=replace(told.declared, other={"number": 13}))
+    assert [n for n in told.stated() if other.stated()[n] != told.stated()[n]] == ["declared"]
+    read = from_plain(Provenance, json.loads(json.dumps(to_plain(told))))
+    assert read.stated() == told.stated_sha256
+
+
+# ---------------------------------------------------------------------- declared facts
+
+
+def test_declared_facts_are_used_and_kept(declared):
+    settings = declared.settings
+    assert settings.tolerance == 0.03
+    assert settings.trained_on is False
+    assert settings.words == es.Words(
+        "applicants", "applicants who repaid", "applicants who defaulted", "granted a loan", "good"
+    )
+    assert declared.provenance.declared == Declared.of(FACTS)
+    assert declared.provenance.declared.facts["number"] == 12
+    told = declared.warnings[0]
+    assert "known only for people who were selected in the past" in told
+    assert "cannot say how people who were turned down would have fared" in told
+
+
+def test_facts_that_change_no_number_change_nothing_else(declared):
+    plain = audit(
+        tolerance=0.03,
+        trained_on=False,
+        words=declared.settings.words,
+        declared={"tolerance": 0.03, "selected_is": "good"},  # both agree
+    )
+    assert [str(finding) for finding in declared.findings] == [str(f) for f in plain.findings]
+    assert declared.warnings[1:] == plain.warnings
+    assert audit().settings.tolerance == 0.05
+    assert audit(declared={}).to_json() == audit().to_json()
+
+
+def test_selection_alone_needs_no_outcomes_of_people_turned_down():
+    _, score, group, _ = draw(3, n=200)
+    facts = {"outcomes_of_selected_only": True}
+    result = es.audit(None, score, sensitive_features=group, declared=facts)
+    assert not any("turned down" in text for text in result.warnings)
+    assert not any("turned down" in t for t in audit(
+        declared={"outcomes_of_selected_only": False}).warnings)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "facts", "message"),
+    [
+        (dict(tolerance=0.05), dict(tolerance=0.03), "tolerance is given as 0.05 and declared as"),
+        (dict(trained_on=True), dict(trained_on=False), "trained_on is given as True and declared"),
+        (
+            dict(words=es.Words(people="clients")),
+            dict(people="applicants"),
+            "people is given as 'clients' and declared as 'applicants': leave one of them out",
+        ),
+        (
+            dict(words=es.Words(selected_is="bad")),
+            dict(selected_is="good"),
+            "selected_is is given as 'bad' and declared as 'good'",
+        ),
+    ],
+)
+def test_facts_that_contradict_a_setting(given, facts, message):
+    with pytest.raises(ValueError, match=message):
+        audit(**given, declared=facts)
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        (dict(purpos="x"), r"no fact 'purpos' \(did you mean 'purpose'\?\); free ones go under"),
+        ({3: "x"}, "no fact 3"),
+        (dict(purpose=3), "'purpose' must be a text that is not empty, not 3"),
+        (dict(purpose=" "), "'purpose' must be a text that is not empty, not ' '"),
+        (dict(purpose=None), "'purpose' is None: leave it out"),
+        (dict(tolerance="0.03"), "'tolerance' must be a finite number, not '0.03'"),
+        (dict(tolerance=True), "'tolerance' must be a finite number, not True"),
+        (dict(tolerance=float("nan")), "'tolerance' must be a finite number, not nan"),
+        (dict(tolerance=0.7), "tolerance must lie strictly between 0 and 0.5, not 0.7"),
+        (dict(trained_on=1), "'trained_on' must be true or false, not 1"),
+        (dict(outcomes_of_selected_only="yes"), "must be true or false, not 'yes'"),
+        (dict(selected_is="fine"), "'selected_is' must be 'good' or 'bad'"),
+        (dict(other="x"), "'other' must hold facts by name"),
+        (dict(other={"a": [1]}), "'a' must be a text .* or a finite number or true or false"),
+        (dict(other={"a": float("inf")}), "'a' must be .*, not inf"),
+        (dict(other={"": 1}), "names that are texts, not ''"),
+        (dict(other={1: 1}), "names that are texts, not 1"),
+        (dict(other={"purpose": "x"}), "'purpose' has a meaning of its own: declare it outside"),
+    ],
+)
+def test_facts_that_cannot_be(facts, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        audit(declared=facts)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(TypeError, match="declared must be a mapping"):
+        audit(declared="facts.toml")
+
+
+def test_every_fact_can_be_written_in_toml(tmp_path):
+    path = tmp_path / "facts.toml"
+    lines = [f"{name} = {json.dumps(fact)}" for name, fact in FACTS.items() if name != "other"]
+    free = [f"{json.dumps(name)} = {json.dumps(fact)}" for name, fact in FACTS["other"].items()]
+    path.write_text("\n".join([*lines, "[other]", *free]), encoding="utf-8-sig")
+    assert Declared.from_toml(path) == Declared.of(FACTS)
+    assert {one.name for one in fields(Declared)} == set(FACTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("purpose\n", r"facts\.toml is not TOML: .*line 1"),
+        ("a = 1\na = 2\n", r"facts\.toml is not TOML: .*line 2"),
+        (
+            "period = 2026-01-01",
+            r"facts\.toml: declared 'period' .* put it in quotes, '2026-01-01'",
+        ),
+        ("[people]\nname = 'x'", r"facts\.toml: declared 'people' must be a text"),
+        ("tolerence = 0.1", r"facts\.toml: declared has no fact 'tolerence' \(did you mean 'toler"),
+        (b"purpose = '\xff'", r"facts\.toml is not UTF-8 text"),
+    ],
+)
+def test_files_of_facts_that_cannot_be_read(tmp_path, text, message):
+    path = tmp_path / "facts.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ValueError, match=message) as caught:
+        Declared.from_toml(path)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ValueError, match="There is no file"):
+        Declared.from_toml(tmp_path / "no.toml")
+
+
+# ---------------------------------------------------------------------- differences
+
+
+def test_differences_are_found_and_named():
+    one = {"a": [{"name": "x"}, {"name": "y", "value": 1.0}], "b": None, "c": True, "d": "1"}
+    other = {"a": [{"name": "x"}, {"name": "y", "value": 1.0 + 1e-12}], "b": None, "c": 1, "e": 0}
+    found = [value for value in values(one, other) if not value.equal]
+    assert [in_words(value.place, one) for value in found] == [
+        "a, number 2 (y), value", "c", "d", "e",
+    ]  # fmt: skip
+    assert [value.close for value in found] == [True, False, False, False]
+    assert found[2].again is NOTHING
+    assert list(values([1, 2], [1]))[1].again is NOTHING
+    assert all(value.equal for value in values({"a": 1}, {"a": 1.0}))
+    assert not next(values(float("nan"), float("nan"))).equal
+    assert not next(values(float("nan"), 1.0)).close
