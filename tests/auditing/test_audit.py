@@ -245,15 +245,17 @@ def test_compas_rates_are_those_published(compas_folder):
     first, second, third = result.findings[:3]
     assert {first.kind, second.kind, third.kind} == {"gap"}
     assert first.text.startswith(
-        "Among negatives, 44.8% of African-American but 23.5% of Caucasian are selected at the "
-        "cut 4, which selects "
+        "Among negatives, 44.8% of group African-American but 23.5% of group Caucasian would be "
+        "selected at the cut that selects "
     )
     assert second.text.startswith(
-        "Among positives, 28.0% of African-American but 47.7% of Caucasian are not selected"
+        "Among positives, 28.0% of group African-American but 47.7% of group Caucasian would not "
+        "be selected"
     )
     # A high score is no favour here: the words say who is ranked too low, not who is worse off.
     assert third.text.startswith(
-        "Mistakes between the groups rank Caucasian too low more often than African-American"
+        "Between the groups, ranking errors go against group Caucasian more often than against "
+        "group African-American"
     )
     gap = result.worst("inter_group")
     cross = es.metrics.auc_gap(
@@ -736,10 +738,10 @@ def test_the_first_findings_say_who_is_worse_off():
     at_the_cuts, *others = [finding for finding in result.findings if finding.kind == "gap"]
     assert at_the_cuts == result.findings[0]
     assert at_the_cuts.text.startswith("Among negatives, ")
-    first = next(f for f in others if f.text.startswith("Mistakes"))
+    first = next(f for f in others if f.text.startswith("Between the groups"))
     assert first.text.startswith(
-        "Mistakes between the groups rank women too low more often than men: a positive of women "
-        "is ranked below a negative of men in "
+        "Between the groups, ranking errors go against group women more often than against group "
+        "men: positives in group women rank below negatives in group men in "
     )
     rows = Rows(y, score.tolist(), group)
     wrong = 1 - rows.auc((0, "men"), (1, "women"))

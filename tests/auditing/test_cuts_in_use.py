@@ -184,18 +184,19 @@ def test_the_first_finding_in_the_words_of_the_user():
     assert first.kind == "gap"
     least = 100 * min(abs(end) for end in gap.ends("beyond"))
     assert first.text == (
-        "Among people who repaid, 40.0% of men but 20.0% of women are not granted a loan at the "
-        f"cut 1, which selects 40% of everyone: 20 points, at least {least:.1f} with 95% "
-        "confidence, beyond the tolerance of 5 points. Being granted a loan is good for a person "
-        "here, so this favours women."
+        "Among people who repaid, 40.0% of group men but 20.0% of group women would not be granted "
+        "a loan at the cut where 40% of all applicants are granted a loan (a score of at least 1). "
+        f"That is a difference of 20 points, and of at least {least:.1f} with 95% confidence; the "
+        "tolerance is 5. Being granted a loan is good for a person here, so this favours group "
+        "women."
     )
     assert 15.0 < least < 20.0
     even = replace(gap, verdict="within")
     told = findings_of(replace(result, gaps=(even,)), {})[0]
     assert told.kind == "even"
     assert told.text.startswith(
-        "At the cut 1 or more the false negative rates of all groups differ by at most 5 points, "
-        "with 95% confidence; the largest difference seen is 20 points (among people who repaid"
+        "At the cut 1 or more, the false negative rates of all groups differ by at most 5 points, "
+        "with 95% confidence. The largest difference seen is 20 points: among people who repaid"
     )
     unclear = replace(gap, verdict="unclear")
     told = findings_of(replace(result, gaps=(unclear,)), {})[0]

@@ -513,10 +513,10 @@ def test_the_reference_group_is_named_in_the_sentence():
     y, score, group, _ = draw(6, n=300, shift=1.5)
     names = np.array(["Female", "Male"])[group]
     [gap] = es.audit(y, score, sensitive_features=names, constraints="reference_group").gaps
-    assert gap.words.startswith("with Female as the reference group, positives of ")
+    assert gap.words.startswith("with group Female as the reference group, positives rank ")
     assert gap.reference == "Female"
     unsure = replace(gap, low=-1.0, high=1.0)
     told = es.AucConstraint.named("reference_group").say(unsure)
-    assert told.startswith("with Female as the reference group, a positive of ")
+    assert told.startswith("with group Female as the reference group, in group ")
     [other] = es.audit(y, score, sensitive_features=names, constraints="bnsp").gaps
     assert "reference group" not in other.words

@@ -133,8 +133,10 @@ def test_known_by_hand():
     assert gap.second_value == pytest.approx(0.5)
     assert (gap.value, gap.threshold, gap.second_threshold) == (0.5, 2.0, 3.0)
     assert gap.selected_share == gap.rate == 0.5
-    text = "above 2 in a and above 3 in b"
-    assert gap.words.startswith("among positives, 100.0% of a but 50.0% of b are selected where")
+    text = "above 2 in group a and above 3 in group b"
+    assert gap.words.startswith(
+        "among positives, 100.0% of group a but 50.0% of group b would be selected where"
+    )
     assert gap.words.endswith(text)
     words = Words(positives="people who repaid", negatives="defaulters", selected="granted a loan")
     told = CurveConstraint(at=0.5).say(gap, words)

@@ -91,7 +91,9 @@ def test_a_threshold_is_called_as_its_users_call_it(selected, inclusive):
     gaps = RateConstraint("fpr", "fnr", cuts=cuts).estimates(scores)
     assert [gap.threshold for gap in gaps] == [cut, other] * 6
     for gap in gaps:
-        assert f"at the cut {gap.threshold:.10g}, which selects" in gap.words
+        side = {"high": "above", "low": "below"}[cuts.selected]
+        side = {"above": "of at least", "below": "of at most"}[side] if cuts.inclusive else side
+        assert gap.words.endswith(f"(a score {side} {gap.threshold:.10g})")
 
 
 def test_the_catalogue_is_tested_whole():

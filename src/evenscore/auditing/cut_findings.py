@@ -8,6 +8,7 @@ from evenscore.auditing.blocks import CutsInUse
 from evenscore.auditing.groups import between_whom
 from evenscore.auditing.parts import Finding
 from evenscore.auditing.result import AuditResult
+from evenscore.gaps.rates import rate_heading
 from evenscore.inference.estimate import Estimate, GapKey, percent
 from evenscore.scores import CLASSES
 from evenscore.scores.rates import CATALOGUE
@@ -31,7 +32,7 @@ def at_the_cuts(result: AuditResult, higher: Higher) -> Iterable[Finding]:
     even: dict[str, list[Estimate]] = {}
     by_rate: dict[str, list[Estimate]] = {}
     for gap in result.cut_gaps:
-        by_rate.setdefault(rate_title(gap), []).append(gap)
+        by_rate.setdefault(rate_words(result, gap), []).append(gap)
     for title, gaps in by_rate.items():
         known = [gap for gap in gaps if gap.verdict != "undefined"]
         beyond = [gap for gap in known if gap.verdict == "beyond"]
@@ -80,8 +81,8 @@ def _unclear_at_the_cuts(result: AuditResult, unclear: Mapping[str, list[Estimat
     worst = _worst(result, gaps)
     most = max(abs(end) for gap in gaps for end in gap.ends("within"))
     text = (
-        f"Cannot tell whether the {listed(unclear)} of the groups differ by more than "
-        f"{points(settings.tolerance)} {_where(result, gaps)}. The largest difference seen is "
+        f"Cannot tell whether groups differ by more than {points(settings.tolerance)} in the "
+        f"shares {listed(unclear)}, {_where(result, gaps)}. The largest difference seen is "
         f"{points(worst.value)}: {worst.words}. It could be as large as {_number(most)}."
     )
     return Finding("unclear", text + _how_many(result))
@@ -94,9 +95,11 @@ def _undefined_at_the_cuts(result: AuditResult, gaps: Iterable[Estimate]) -> Ite
         told = gap.warnings[0] if gap.warnings else "there is no interval"
         by_reason.setdefault(told.removeprefix(f"{gap.name} has no value: "), []).append(gap)
     for reason, some in by_reason.items():
-        titles = listed(dict.fromkeys(rate_title(gap) for gap in some))
+        titles = listed(dict.fromkeys(rate_words(result, gap) for gap in some))
         where = capital(_where(result, some))
-        yield Finding("unclear", f"{where}, nothing can be said about the {titles}: {reason}.")
+        yield Finding(
+            "unclear", f"{where}, nothing can be said about the shares {titles}: {reason}."
+        )
 
 
 def _where(result: AuditResult, gaps: Iterable[Estimate]) -> str:
@@ -132,9 +135,9 @@ def _even_at_the_cuts(
     where = capital(_where(result, gaps)).replace("At cuts", "At all cuts", 1)
     whom = between_whom(result.sample.groups, result.compared_groups, settings.reference_group)
     # Of all groups only if all pairs of them were compared.
-    of, told = (" of all groups", "") if whom == "between groups" else ("", f" {whom}")
+    told = "between all groups" if whom == "between groups" else whom
     text = (
-        f"{where}, the {listed(even)}{of} differ by at most {points(settings.tolerance)}{told}, "
+        f"{where}, the shares {listed(even)} differ by at most {points(settings.tolerance)} {told}, "
         f"with {percent(settings.confidence_level)} confidence. The largest difference seen is "
         f"{points(worst.value)}: {worst.words}."
     )
@@ -144,6 +147,12 @@ def _even_at_the_cuts(
 def _worst(result: AuditResult, gaps: Iterable[Estimate]) -> Estimate:
     """The largest gap, of main groups if there are such."""
     return min(gaps, key=lambda gap: (not result.is_headline(gap), -abs(np.nan_to_num(gap.value))))
+
+
+def rate_words(result: AuditResult, gap: Estimate) -> str:
+    """The rate that a gap compares, in the user's words: 'refused among people who repaid'."""
+    heading = rate_heading(gap.name.removesuffix("_gap"), result.settings.words)
+    return heading[:1].lower() + heading[1:]
 
 
 def rate_title(gap: Estimate) -> str:

@@ -16,13 +16,16 @@ def comparison_block(result: ComparisonResult) -> BlockTable:
     level = percent(result.confidence_level)
     one, other = result.title or "this score", result.other_title or "the other"
     pair = f", {result.groups[0]} and {result.groups[1]}" if len(result.groups) == 2 else ""
+    titles = {} if result.audits is None else result.audits[0].titles
     rows = []
     for row in result.differences:
         said = plain if row.title == "AUC" else signed
         low, high = (math.nan,) * 2 if row.test is None else (row.test.low, row.test.high)
+        title = titles.get(row.one.kind, "")
+        whom = "" if pair else f", {row.one.first} and {row.one.second}"
         rows.append(
             (
-                row.title.removesuffix(pair),
+                f"{title} ({row.one.name}){whom}" if title else row.title.removesuffix(pair),
                 CHANGES.get(row.change, row.change),
                 said(row.one.value),
                 said(row.other.value),

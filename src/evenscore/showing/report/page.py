@@ -30,7 +30,12 @@ from evenscore.showing.report.pictures import (
     roc_chart,
     series_of,
 )
-from evenscore.showing.report.selection import pairs_note, shown_note, tabled_groups
+from evenscore.showing.report.selection import (
+    pairs_note,
+    shown_groups,
+    shown_note,
+    tabled_groups,
+)
 from evenscore.showing.report.tables import comparison_table, gap_tables
 
 MOST_CELLS = 12  # of the matrix of AUCs: more do not fit on a sheet of paper
@@ -78,6 +83,13 @@ class Page:
         order = ("gap", "unclear", "even")
         columns = self.result.columns
         return min(columns, key=lambda one: order.index(one.audit.answer.verdict), default=None)
+
+    @cached_property
+    def drawn(self) -> set[str]:
+        """The groups that the picture of the first screen has lines of."""
+        if self.first_column is not None and self.changed is None:
+            return set()
+        return {self.result.groups[k] for k in shown_groups(self.result)}
 
     @cached_property
     def cut_charts(self) -> list[Chart]:
