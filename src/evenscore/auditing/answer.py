@@ -4,13 +4,13 @@ For whom it is not fair, by how much and how sure that is, the findings about th
 Nothing is decided here: the answer puts the verdicts of an audit in one sentence.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 
 from evenscore.auditing.blocks import CutsInUse
 from evenscore.auditing.cut_findings import certified_at_the_cuts, listed, points
 from evenscore.auditing.parts import Answer, Verdict
 from evenscore.auditing.result import AuditResult
-from evenscore.gaps import Cuts
 from evenscore.inference.estimate import Estimate, percent
 
 
@@ -57,7 +57,7 @@ def _text(result: AuditResult, verdict: Verdict) -> str:
     if result.outcomes_known and tuple(rates) != ("fpr_gap", "fnr_gap"):
         what = "what is compared"
     if verdict == "gap":
-        return f"Groups differ by more than {tolerance} {where}."
+        return f"Groups differ by more than {tolerance}, the tolerance, {where}."
     if verdict == "even":
         level = percent(settings.confidence_level)
         return f"In {what}, groups differ by at most {tolerance} {where}, with {level} confidence."
@@ -65,7 +65,12 @@ def _text(result: AuditResult, verdict: Verdict) -> str:
         return f"There is nothing to look at: {block.reason}."
     if not result.cut_gaps:
         return "There are no two groups to compare."
-    return f"These data do not show whether groups differ by more than {tolerance} {where}."
+    seen = [abs(gap.value) for gap in result.cut_gaps if not math.isnan(gap.value)]
+    largest = f" The largest difference seen is {points(max(seen))}." if seen else ""
+    return (
+        f"These data do not show whether groups differ by more than {tolerance}, the tolerance, "
+        f"{where}.{largest}"
+    )
 
 
 def _by_column(verdicts: dict[str, Verdict], verdict: Verdict) -> str:
@@ -82,7 +87,6 @@ def _by_column(verdicts: dict[str, Verdict], verdict: Verdict) -> str:
 
 def _remedies(result: AuditResult, audits: list[AuditResult], verdict: Verdict) -> Iterator[str]:
     """What can be done about it."""
-    settings = result.settings
     if verdict == "even":
         yield (
             "Nothing needs to be done at these cuts. Audit again when the cuts, the population or "
@@ -105,30 +109,28 @@ def _remedies(result: AuditResult, audits: list[AuditResult], verdict: Verdict) 
                 "the score is used."
             )
         return
-    yield from _learning(settings.tolerance, result.cuts, gaps)
+    yield _learning(result, gaps)
     yield (
-        "Repair this score with one increasing map per group (evenscore repair). That is quick, "
+        "Repair this score: rescale it separately in each group (evenscore repair). That is quick, "
         "but it needs the group of everyone who is scored, which may be unlawful."
     )
     yield (
-        "Or cut elsewhere: the slider of the report shows what other cuts would do. Check the one "
-        "you choose on other people."
+        "Or cut elsewhere: the slider in the report shows what other cuts would do. Test the one "
+        "you choose on new data."
     )
 
 
-def _learning(tolerance: float, cuts: Cuts, gaps: list[Estimate]) -> Iterator[str]:
-    """The constraint that asks for what is missing."""
-    rates = dict.fromkeys(gap.name.removesuffix("_gap") for gap in gaps)
-    if cuts.thresholds:
-        yield (
-            "Learn another score that is fair at the shares these thresholds select (evenscore "
-            f"fit --equal {','.join(rates)} --cuts everyone=…)."
-        )
-        return
-    yield (
-        "Learn another score, fair at these cuts and without needing the group to score anyone: "
-        f"evenscore fit --equal {','.join(rates)} --cuts {cuts.written()} --tolerance "
-        f"{tolerance:g}."
+def _learning(result: AuditResult, gaps: list[Estimate]) -> str:
+    """The command that learns what is missing: at these shares, or at those that cuts select."""
+    rates = ",".join(dict.fromkeys(gap.name.removesuffix("_gap") for gap in gaps))
+    cuts = result.cuts.written()
+    if result.cuts.thresholds:  # a learned score has a scale of its own
+        shares = sorted({round(float(share), 3) for share in result.thresholds.selected_share})
+        cuts = "everyone=" + ",".join(f"{share:g}" for share in shares if 0.0 < share < 1.0)
+    return (
+        "Learn another score, fair where it selects as many people and without needing the group "
+        f"to score anyone: evenscore fit --equal {rates} --cuts {cuts} --tolerance "
+        f"{result.settings.tolerance:g}."
     )
 
 
@@ -148,4 +150,4 @@ def _more_people(audits: list[AuditResult]) -> Iterator[str]:
         )
     else:
         yield "Audit more people: the intervals shrink with their number."
-    yield "Or merge small groups, or agree on a larger tolerance before looking at new data."
+    yield "Or merge small groups that may be taken together."

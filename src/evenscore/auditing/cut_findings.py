@@ -64,12 +64,13 @@ def _beyond_at_a_cut(result: AuditResult, gap: Estimate, higher: Higher) -> str:
     """A gap that lies beyond, in numbers that people can check."""
     settings = result.settings
     least = min(abs(end) for end in gap.ends("beyond"))
-    asked = "" if result.block(CutsInUse).asked else " over the cuts in use"
-    many = asked or (f" over all {result.n_gaps:,} gaps" if result.n_gaps > 1 else "")
+    asked = "" if result.block(CutsInUse).asked else ", allowing for all gaps at these cuts,"
+    all_gaps = f", allowing for all {result.n_gaps:,} gaps compared,"
+    many = asked or (all_gaps if result.n_gaps > 1 else "")
     text = (
-        f"{capital(gap.words)}. That is a difference of {points(gap.value)}, and of at least "
-        f"{_number(least)} with {percent(settings.confidence_level)} confidence{many}; the "
-        f"tolerance is {_number(settings.tolerance)}."
+        f"{capital(gap.words)}. That is a difference of {points(gap.value)}; with "
+        f"{percent(settings.confidence_level)} confidence{many} it is at least {_number(least)}. "
+        f"The tolerance is {_number(settings.tolerance)}."
     )
     return text + favours(result, gap, higher)
 
@@ -83,7 +84,8 @@ def _unclear_at_the_cuts(result: AuditResult, unclear: Mapping[str, list[Estimat
     text = (
         f"Cannot tell whether groups differ by more than {points(settings.tolerance)} in the "
         f"shares {listed(unclear)}, {_where(result, gaps)}. The largest difference seen is "
-        f"{points(worst.value)}: {worst.words}. It could be as large as {_number(most)}."
+        f"{points(worst.value)}: {worst.words}. With {percent(settings.confidence_level)} "
+        f"confidence, the true one is at most {_number(most)}."
     )
     return Finding("unclear", text + _how_many(result))
 
@@ -120,8 +122,8 @@ def _how_many(result: AuditResult) -> str:
         if cell.startswith(f"{on} of "):
             cell = f"{words.of(on)} {words.among(cell.removeprefix(f'{on} of '))}"
     return (
-        f" Even for a score without any difference, it would take about {certificate.needed:,} "
-        f"{cell} to show that; there are {now:,}."
+        " To show that a score without any difference has none, it would take about "
+        f"{certificate.needed:,} {cell}; there are {now:,}."
     )
 
 
@@ -137,9 +139,9 @@ def _even_at_the_cuts(
     # Of all groups only if all pairs of them were compared.
     told = "between all groups" if whom == "between groups" else whom
     text = (
-        f"{where}, the shares {listed(even)} differ by at most {points(settings.tolerance)} {told}, "
-        f"with {percent(settings.confidence_level)} confidence. The largest difference seen is "
-        f"{points(worst.value)}: {worst.words}."
+        f"{where}, the shares {listed(even)} differ by at most {points(settings.tolerance)} "
+        f"{told}, with {percent(settings.confidence_level)} confidence. The largest difference "
+        f"seen is {points(worst.value)}: {worst.words}."
     )
     return Finding("even" if all_rates else "context", text)
 
@@ -168,9 +170,9 @@ def listed(titles: Iterable[str]) -> str:
 
 
 def points(share: float) -> str:
-    """A difference of two shares: '12.7 points'."""
+    """A difference of two shares: '12.7 percentage points'."""
     number = _number(share)
-    return f"{number} point" if number == "1" else f"{number} points"
+    return f"{number} percentage point" + ("" if number == "1" else "s")
 
 
 def _number(share: float) -> str:

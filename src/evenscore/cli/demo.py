@@ -114,7 +114,7 @@ def demo(
     comparison = mended.compare(ordinary)
     console.print("\n[bold]4. Side by side,[/bold] on the same people:\n")
     console.print(comparison)
-    title = "Who earns more than $50,000? An ordinary and a fair score"
+    title = "Loans by predicted income: an ordinary and a fair score"
     path = write_atomically(html, render_comparison(ordinary, mended, comparison, title))
     console.print(
         f"\nThe whole story, with pictures: [bold]{path.resolve()}[/bold]", soft_wrap=True

@@ -38,7 +38,8 @@ class Words:
     --------
     >>> words = Words(negatives="people who defaulted", selected_is="good", groups={"f": "women"})
     >>> words.of("negatives"), words.favours("women", "m")
-    ('people who defaulted', ' Being selected is good for a person here, so this favours women.')
+    ('people who defaulted', ' Being selected is good for a person here, so this favours women \
+over group m.')
     >>> words.named("f"), words.among("women"), words.among("m")
     ('women', 'among women', 'in group m')
     """
@@ -119,10 +120,11 @@ class Words:
         """Whom it favours that one group ranks higher than another: a sentence, if it is known."""
         if self.selected_is is None:
             return ""
-        favoured = higher if self.selected_is == "good" else lower
+        sides = (higher, lower) if self.selected_is == "good" else (lower, higher)
+        favoured, other = map(self.whom, sides)
         return (
             f" Being {self.selected} is {self.selected_is} for a person here, so this favours "
-            f"{self.whom(favoured)}."
+            f"{favoured} over {other}."
         )
 
     # ------------------------------------------------------------------ without the user's

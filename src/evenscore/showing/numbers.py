@@ -102,12 +102,12 @@ def points(value: float) -> str:
     """A difference of two shares in points.
 
     >>> points(0.127), points(-0.01)
-    ('12.7 points', '1 point')
+    ('12.7 percentage points', '1 percentage point')
     """
     if math.isnan(value):
         return NONE
     number = f"{abs(100.0 * value):.1f}".removesuffix(".0")
-    return f"{number} point" if number == "1" else f"{number} points"
+    return f"{number} percentage point" + ("" if number == "1" else "s")
 
 
 def verdict(value: str | None) -> str:

@@ -34,7 +34,7 @@ class AtThresholds(Block):
     omitted: tuple[str, ...] = ()
 
     name: ClassVar[str] = "at_thresholds"
-    title: ClassVar[str] = "At any cut"
+    title: ClassVar[str] = "At every possible cut"
     meaning: ClassVar[str] = (
         "What every possible cut would do to each group. A cut chosen here because it looks "
         "even is an estimate from this sample: check it on other people."

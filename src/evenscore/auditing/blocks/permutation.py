@@ -30,7 +30,7 @@ class Permutations(Block):
     omitted: tuple[str, ...] = ()
 
     name: ClassVar[str] = "permutations"
-    title: ClassVar[str] = "Are the distributions alike at all?"
+    title: ClassVar[str] = "Are the groups' scores distributed alike?"
     meaning: ClassVar[str] = (
         "Whether the scores of two groups could have come from one distribution. A small "
         "p-value says that they differ, not that the difference matters."

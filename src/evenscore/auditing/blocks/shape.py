@@ -18,7 +18,7 @@ class Shape(Block):
     calibration: Calibration
 
     name: ClassVar[str] = "shape"
-    title: ClassVar[str] = "Does the same score mean the same?"
+    title: ClassVar[str] = "Does the same score mean the same in every group?"
     meaning: ClassVar[str] = (
         "What share of each group is positive at the same score. Groups can be alike here and "
         "still be refused in error unequally often."

@@ -68,9 +68,9 @@ def stroke(css: str) -> str:
     return _small(f'<path class="{css}" d="M1 7H33"/>')
 
 
-def upright() -> str:
-    """The mark of the largest gap in a legend."""
-    return _small('<path class="largest" d="M17 1V13M13 1H21M13 13H21"/>')
+def upright(css: str = "largest") -> str:
+    """An upright bar in a legend: by default the mark of the largest gap."""
+    return _small(f'<path class="{css}" d="M17 1V13M13 1H21M13 13H21"/>')
 
 
 def _small(inside: str, css: str = "") -> str:

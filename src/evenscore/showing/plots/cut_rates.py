@@ -17,6 +17,7 @@ from matplotlib.ticker import FuncFormatter
 from evenscore.auditing import AuditResult
 from evenscore.auditing.blocks import CutsInUse
 from evenscore.auditing.blocks.cuts_in_use import curve_steps
+from evenscore.auditing.declared import DEFAULT_TOLERANCE
 from evenscore.gaps import Cuts, RateConstraint
 from evenscore.gaps.cuts import DEFAULT_CUTS, check_cuts
 from evenscore.gaps.cuts import percent as percents
@@ -121,7 +122,7 @@ class CutRatesDisplay(ScoreDisplay):
         *,
         rate: str = "fnr",
         cuts: Cuts = DEFAULT_CUTS,
-        tolerance: float | None = None,
+        tolerance: float | None = DEFAULT_TOLERANCE,
         words: Words = DEFAULT_WORDS,
         confidence_level: float = 0.95,
     ) -> Self:
@@ -136,7 +137,7 @@ class CutRatesDisplay(ScoreDisplay):
         cuts : Cuts
             The cuts in use; by default those that select 5 % to 50 % of everyone.
         tolerance : float, optional
-            How far apart two groups may be.
+            How far apart two groups may be, by default as in an audit; None for no ribbon.
         words : Words
             What the axes call people and outcomes.
         confidence_level : float

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from evenscore.auditing import AuditResult, GapCurve
+from evenscore.auditing.declared import DEFAULT_TOLERANCE
 from evenscore.inference.bands import Band, BandKind
 from evenscore.inference.estimate import percent
 from evenscore.scores import GroupedScores, OneOrBoth, class_names
@@ -98,7 +99,7 @@ class RocGapDisplay(ScoreDisplay):
         on: OneOrBoth = "both",
         pairs: Pairs = None,
         rates: ArrayLike = (),
-        tolerance: float | None = None,
+        tolerance: float | None = DEFAULT_TOLERANCE,
         bands: tuple[BandKind, ...] = ("pointwise", "simultaneous"),
         confidence_level: float = 0.95,
         n_resamples: int = 500,
@@ -117,7 +118,7 @@ class RocGapDisplay(ScoreDisplay):
         rates : array-like
             Rates to mark, with their pointwise intervals.
         tolerance : float, optional
-            Gaps up to here are shaded.
+            Gaps up to here are shaded, by default as in an audit; None for no strip.
         bands : tuple of {"pointwise", "simultaneous", "dkw"}
             Kinds of `inference.roc_gap_band`.
         confidence_level : float

@@ -20,7 +20,7 @@ from evenscore.auditing.blocks import (
 from evenscore.auditing.result import ColumnAudit
 from evenscore.gaps.catalogue import CATALOGUE
 from evenscore.inference.estimate import percent
-from evenscore.showing.page.charts import Chart
+from evenscore.showing.page.charts import Chart, Entry, stroke
 from evenscore.showing.page.shell import fragment, render
 from evenscore.showing.report.explorer import Picker, picker
 from evenscore.showing.report.pictures import (
@@ -104,6 +104,8 @@ class Page:
         for chart in own:  # the cut that the reader picks
             low, high = chart.at_y(chart.y[0]), chart.at_y(chart.y[1])
             chart.raw(f'<path class="picked" data-picked visibility="hidden" d="M0 {high}V{low}"/>')
+        if charts and self.result.cuts.is_range:
+            charts[0].legend.append(Entry(stroke("picked"), "the cut picked below"))
         return charts
 
     @cached_property

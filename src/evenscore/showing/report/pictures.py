@@ -48,17 +48,18 @@ def cut_charts(
 ) -> list[Chart]:
     """Rates of the groups at the cuts in use, those compared first, of one score or of several.
 
-    The pictures of a rate have the same scale, whatever the score.
+    All have the same scale, so that a difference looks as large as it is.
     """
     if not all(len(result.cut_curves.selected_share) for result in results):
         return []
     compared = {gap.name.removesuffix("_gap") for gap in results[0].cut_gaps}
     rates = [curve.rate for curve in results[0].cut_curves.rates]
+    order = sorted(rates, key=lambda rate: (rate not in compared, rate != "fnr"))
+    made = {rate: [_CutPicture(result, rate) for result in results] for rate in order}
+    top = max(picture.top for pictures in made.values() for picture in pictures)
     charts: list[Chart] = []
-    for rate in sorted(rates, key=lambda rate: (rate not in compared, rate != "fnr")):
-        made = [_CutPicture(result, rate) for result in results]
-        top = max(picture.top for picture in made)
-        for picture, name in zip(made, names, strict=True):
+    for rate, pictures in made.items():
+        for picture, name in zip(pictures, names, strict=True):
             charts.append(picture.chart(f"{prefix}{rate}{len(charts)}", name, top))
     return charts
 
@@ -203,17 +204,19 @@ class _CutPicture:
             text = f"tolerance: {points(settings.tolerance)} {whose}"
             chart.legend.append(Entry(area("ribbon"), text))
         level = percent(self.result.cut_curves.confidence_level)
-        band = "band" if self.result.cuts.is_range else "error bar"
-        chart.legend.append(Entry(area("band plain"), f"{level} {band}, at one cut"))
+        if self.result.cuts.is_range:
+            chart.legend.append(Entry(area("band plain"), f"{level} band, for one cut at a time"))
+        else:
+            chart.legend.append(Entry(upright("cross series-0"), f"{level} error bar"))
         if self.largest is not None:
-            chart.legend.append(Entry(upright(), "where two groups differ most"))
+            chart.legend.append(Entry(upright(), "largest difference in the picture"))
 
     def _caption(self) -> str:
         result = self.result
         parts = []
         if self.largest is not None:
             gap = self.largest
-            parts.append(f"Largest difference: {points(gap.value)}")
+            parts.append(f"Largest difference between the groups drawn: {points(gap.value)}")
         hidden = [
             gap
             for gap in result.cut_gaps
@@ -221,7 +224,7 @@ class _CutPicture:
         ]
         largest = abs(self.largest.value) if self.largest is not None else math.inf
         if any(abs(gap.value) > largest for gap in hidden):
-            parts.append("smaller groups differ by more, as the table of gaps shows")
+            parts.append("between smaller groups it is larger, as the table of gaps shows")
         missing = missing_cuts_note(result.cuts, self.single)
         note = shown_note(result, shown_groups(result))
         text = "; ".join([*parts, *filter(None, [missing])])

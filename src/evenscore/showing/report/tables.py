@@ -156,7 +156,7 @@ def comparison_table(
 
 def _changes_at_cuts(
     after: AuditResult, comparison: ComparisonResult, names: tuple[str, str]
-) -> list[str]:
+) -> list[tuple[str, str]]:
     """What changed at the cuts in use, a sentence for each rate: of the pair furthest apart before.
 
     Several cuts have a sentence each.
@@ -168,9 +168,12 @@ def _changes_at_cuts(
         if known and gap.difference.key in in_use:
             by_kind.setdefault(gap.difference.kind, []).append(gap)
     said = {
-        "smaller gap": "It is smaller",
-        "larger gap": "It is larger",
-        "not told apart": "Cannot tell which is smaller",
+        "smaller gap": ("Smaller", "It is smaller with {level} confidence"),
+        "larger gap": ("Larger", "It is larger with {level} confidence"),
+        "not told apart": (
+            "Cannot tell",
+            "Chance could explain that, so which is smaller is not shown with {level} confidence",
+        ),
     }
     texts = dict(zip(after.cuts.texts(), after.cuts.texts(after.settings.words), strict=True))
     level = percent(comparison.confidence_level)
@@ -183,11 +186,14 @@ def _changes_at_cuts(
         if not after.cuts.is_range:
             where = texts.get(gap.one.at, gap.one.at)
             what = f"{where}, the difference"
-        sentences.append(
+        mark, change = said[gap.change]
+        text = (
             f"{_rate(after, gap)}: {what} between {gap.one.first} and {gap.one.second} is "
-            f"{one:.1f} points with “{names[1]}”, against {other:.1f} points with “{names[0]}”. "
-            f"{said[gap.change]} with {level} confidence over all that is compared."
+            f"{one:.1f} percentage points with “{names[1]}”, against {other:.1f} with "
+            f"“{names[0]}”. "
+            f"{change.format(level=level)}, allowing for everything that is compared."
         )
+        sentences.append((mark, text))
     return sentences
 
 
