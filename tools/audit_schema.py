@@ -69,7 +69,7 @@ def audit_schema() -> dict[str, Any]:
     """What `AuditResult.to_dict` gives, described; blocks of other versions may be there too.
 
     >>> audit_schema()["properties"]["schema_version"]
-    {'const': '3.0'}
+    {'const': '3.1'}
     """
     definitions: dict[str, Any] = {}
     fields = {name: schema_of(kind, definitions) for name, kind in FIELDS.items()}

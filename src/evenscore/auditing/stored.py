@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evenscore.auditing.result import AuditResult
 
 FORMAT = "evenscore.audit"
-SCHEMA_VERSION = "3.0"
+SCHEMA_VERSION = "3.1"
 
 FIELDS: dict[str, Any] = {
     "title": str,

@@ -207,6 +207,21 @@ class Estimates:
         value, low, high = np.full((3, len(reason)), np.nan)
         return cls(value, low, high, tuple(reason))
 
+    @classmethod
+    def joined(cls, parts: "Sequence[Estimates]") -> "Estimates":
+        """Those of several, one after the other."""
+        value, low, high = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("value", "low", "high")
+        )
+        return cls(value, low, high, tuple(text for part in parts for text in part.reason))
+
+    def take(self, places: Sequence[int]) -> "Estimates":
+        """Some of them, in this order."""
+        pick = list(places)
+        reason = tuple(self.reason[k] for k in pick)
+        return Estimates(self.value[pick], self.low[pick], self.high[pick], reason)
+
     def ends(self, k: int) -> tuple[float, float, float]:
         """One of them with its ends."""
         return float(self.value[k]), float(self.low[k]), float(self.high[k])
