@@ -71,16 +71,17 @@ def calibration_lines(scores: GroupedScores, *, confidence_level: float = 0.95) 
     total = scores.cell_weights.sum()
     centre = float(x @ scores.weight / total)
     scale = float(np.sqrt(np.square(x - centre) @ scores.weight / total))
+    unit_of_x = scale or 1.0
     order = np.argsort(scores.cell, kind="stable")
     ends = np.cumsum(np.bincount(scores.cell, minlength=scores.n_cells))[:-1]
     by_cell = zip(
-        np.split((x[order] - centre) / (scale or 1.0), ends),
+        np.split((x[order] - centre) / unit_of_x, ends),
         np.split(order, ends),
         scores.cell_distributions,
         strict=True,
     )
     cells = [_Cell(*parts, positive=c >= k) for c, parts in enumerate(by_cell)]
-    line = _Line(scores, centre, scale, normal_quantile(0.5 + level / 2.0), logits)
+    line = _Line(scores, centre, unit_of_x, normal_quantile(0.5 + level / 2.0), logits)
     fits = [line.fit(own) for own in (cells, *((cells[g], cells[k + g]) for g in range(k)))]
     intercept, slope, large = (_estimates([fit[j] for fit in fits]) for j in range(3))
     names = "everyone", *scores.names

@@ -127,10 +127,11 @@ def _interval(
         noise += sign * bridge / np.sqrt(size)[:, None]
     apart = np.abs(gap)
     high = min(float(np.max(apart + z * np.sqrt(variance))), 1.0)
+    if value == 0.0:
+        return 0.0, high
     # The λ from which on each draw reaches the distance seen.
     near = np.minimum(apart + _NEAR * np.sqrt(variance), value)[:, None]
     moved = np.sign(gap)[:, None] * noise
-    with np.errstate(divide="ignore"):
-        reached = np.where(moved <= -value, 0.0, (value - moved) / near)
+    reached = np.where(moved <= -value, 0.0, (value - moved) / near)
     least = float(np.quantile(reached.min(axis=0), ndtr(-z)))
     return value * min(max(least, 0.0), 1.0), max(high, value)

@@ -97,15 +97,15 @@ def shortest_between(low: float, high: float) -> str:
     """A number with the fewest digits in [low, high), as text: it parts the two as `low` does.
 
     >>> shortest_between(6.0, 7.0), shortest_between(0.51234, 0.51271), shortest_between(-3.2, 0.5)
-    ('6', '0.5124', '-3')
+    ('6', '0.5124', '0')
     """
-    floor, ceiling = Decimal(low), Decimal(high)
-    first = max(floor.adjusted() if low else -400, ceiling.adjusted() if high else -400)
+    if low <= 0.0 < high:
+        return "0"
+    floor, ceiling = Decimal(repr(float(low))), Decimal(repr(float(high)))
+    first = max(floor.adjusted(), ceiling.adjusted())
     for digit in range(first, first - 18, -1):
         number = floor.quantize(Decimal((0, (1,), digit)), rounding=ROUND_CEILING)
-        if number < ceiling:
-            if number == 0:
-                return "0"
+        if low <= float(number) < high:
             plain = number.normalize()
             return f"{plain:f}" if -6 <= plain.adjusted() <= 12 else repr(float(plain))
     return repr(low)
