@@ -143,12 +143,13 @@ def test_variances_of_rates_at_cuts_are_the_naive_ones(weighted):
     weight = rng.gamma(4.0, size=len(y)) if weighted else np.ones(len(y))
     scores = table(y, score, group, cluster, weight)
     cuts = [0.6, -0.4]  # in no order
-    found = _clusters_behind(scores, rates_at(scores, cuts))
+    names = ("selection", "fpr", "fnr", "precision")
+    found = _clusters_behind(scores, rates_at(scores, cuts), names)
     for t, cut in enumerate(cuts):
         for k in (0, 1):
             own, above = group == k, score > cut
             for name, whole, inside in (
-                ("selected", own, above),
+                ("selection", own, above),
                 ("fpr", own & (y == 0), above),
                 ("fnr", own & (y == 1), ~above),
                 ("precision", own & above, y == 1),

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from conftest import draw
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
 from evenscore import GroupedScores, RocConstraint
 from evenscore.gaps import EstimateSettings
 from evenscore.inference import calibration_by_group, cut_table, rate_difference_estimates
-from evenscore.inference.cuts import ratio_limits
+from evenscore.inference.cuts import ratio_limits, ratio_table
 from evenscore.inference.intervals import wilson
 from evenscore.inference.paired import PairedScores
 from evenscore.inference.shares import share_size
@@ -307,3 +307,85 @@ def test_paired_roc_gap_intervals_cover_where_few_lie_beyond_the_cut():
 def test_paired_roc_gaps_need_every_cell():
     with pytest.raises(ValueError, match="no positives of b"):
         paired([False, True, False], (np.zeros(3), np.zeros(3)), list("aab"), [0.5])
+
+
+# ---------------------------------------------------------------------- ratios to one group
+
+
+def ratios_of(score, group, cut, **more):
+    scores = GroupedScores.from_arrays(
+        [0] * len(score), score, sensitive_features=group, pos_label=1
+    )
+    return ratio_table(scores, [cut], **more)
+
+
+def test_ratios_by_hand():
+    """Selected are 10 of 40 of a, 30 of 60 of b and 3 of 4 of the small c."""
+    score = [1] * 10 + [0] * 30 + [1] * 30 + [0] * 30 + [1] * 3 + [0]
+    group = ["a"] * 40 + ["b"] * 60 + ["c"] * 4
+    found = ratios_of(score, group, 0.5, compared=[0, 1])
+    np.testing.assert_allclose(found.selection_rate.value, [[0.25, 0.5, 0.75]])
+    assert found.against == ("b",)
+    np.testing.assert_allclose(found.ratio.value, [[0.5, 1.0, 1.5]])
+    assert found.selected_share[0] == pytest.approx(43 / 104)
+    # The pair of the extremes is the impact ratio of a cut, with its interval.
+    extremes = found.extremes
+    assert (extremes.lowest, extremes.highest) == (("a",), ("b",))
+    assert extremes.low[0] == found.ratio.low[0, 0]
+    assert extremes.high[0] == found.ratio.high[0, 0]
+    assert (found.ratio.low[0, 1], found.ratio.high[0, 1]) == (1.0, 1.0)
+    against = ratios_of(score, group, 0.5, compared=[0, 1], reference=0)
+    np.testing.assert_allclose(against.ratio.value, [[1.0, 2.0, 3.0]])
+    everybody = ratios_of(score, group, 0.5)
+    assert everybody.against == ("c",)
+    # Over three pairs an interval is wider than over one.
+    assert everybody.ratio.high[0, 0] / (0.25 / 0.75) > found.ratio.high[0, 0] / 0.5
+
+
+def test_ratios_of_nobody_and_of_zero():
+    nobody = ratios_of([1, 2, 3, 4], list("aabb"), 9.0)
+    assert np.isnan(nobody.ratio.value).all()
+    zero = ratios_of([0] * 20 + [1] * 20, ["a"] * 20 + ["b"] * 20, 0.5, reference=0)
+    assert np.isnan(zero.ratio.value).all()  # over a rate of zero there is no ratio
+    other = ratios_of([0] * 20 + [1] * 20, ["a"] * 20 + ["b"] * 20, 0.5)
+    assert other.ratio.ends(0, 0)[:2] == (0.0, 0.0)
+    assert 0.0 < other.ratio.high[0, 0] < 0.5
+    few = ratios_of([0, 1, 1, 0], list("aabb"), 0.5)
+    assert few.ratio.high[0, 1] > 3.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sizes", "rates", "kind"),
+    [
+        ((30, 30), (0.2, 0.4), ""),
+        ((20, 400), (0.05, 0.1), ""),
+        ((15, 60), (0.9, 0.8), ""),
+        ((40, 40), (0.5, 0.3), "weights"),
+        ((240, 240), (0.3, 0.4), "clusters"),
+    ],
+)
+def test_ratios_to_a_reference_cover(sizes, rates, kind):
+    rng, runs, held, known = np.random.default_rng(5), 600, 0, 0
+    group = np.repeat([0, 1], sizes)
+    cluster = np.arange(len(group)) // 8 if kind == "clusters" else None
+    cuts = norm.isf(rates)
+    for _ in range(runs):
+        score = rng.normal(size=len(group))
+        if cluster is not None:
+            score = np.sqrt(0.5) * (score + rng.normal(size=cluster[-1] + 1)[cluster])
+        weight = rng.gamma(2.0, size=len(group)) if kind == "weights" else None
+        scores = GroupedScores.from_arrays(
+            np.zeros(len(group)),
+            score - cuts[group],
+            sensitive_features=group,
+            sample_weight=weight,
+            cluster=cluster,
+            pos_label=1,
+        )
+        found = ratio_table(scores, [0.0], reference=1)
+        if not np.isnan(found.ratio.value[0, 0]):
+            known += 1
+            held += bool(found.ratio.low[0, 0] <= rates[0] / rates[1] <= found.ratio.high[0, 0])
+    assert known > 0.98 * runs
+    assert 0.93 < held / known < 0.995

@@ -63,12 +63,13 @@ def calibration_by_group(
     n_bins: int = 10,
     confidence_level: float = 0.95,
     everyone: Distribution | None = None,
+    inner: Floats | None = None,
 ) -> Calibration:
     """Shares of positives in bins of the score, by group, with Wilson's intervals.
 
     Bins are cut at quantiles of all scores together; tied scores make fewer of them.
-    `everyone` spares pooling the scores again. With clusters sizes and spreads are those of sums
-    over clusters, bin by bin.
+    `everyone` spares pooling the scores again, and `inner` are increasing edges to cut at instead.
+    With clusters sizes and spreads are those of sums over clusters, bin by bin.
 
     >>> y, groups = [0, 0, 1, 1] * 20, ["a", "b"] * 40
     >>> scores = GroupedScores.from_arrays(y, [0.2, 0.2, 0.8, 0.8] * 20, sensitive_features=groups)
@@ -82,8 +83,9 @@ def calibration_by_group(
     if len(scores) == 0:
         raise ValueError("There is nobody whose score could be calibrated.")
     lowest, highest = scores.score[0], scores.score[-1]
-    pooled = scores.pooled("both") if everyone is None else everyone
-    inner = np.unique(pooled.threshold(np.arange(1, n_bins) / n_bins))
+    if inner is None:
+        pooled = scores.pooled("both") if everyone is None else everyone
+        inner = np.unique(pooled.threshold(np.arange(1, n_bins) / n_bins))
     inner = inner[(inner >= lowest) & (inner < highest)]
     s, w, square = scores.score, scores.weight, scores.weight_squared
     ends = np.append(np.searchsorted(scores.score, inner, side="right"), len(scores))

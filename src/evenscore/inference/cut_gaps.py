@@ -119,7 +119,7 @@ class RateErrors:
             size = np.full_like(error, np.nan)
         else:
             size = self._size(rate, selected.step, *rate.sides(above, rest))
-            error = _share_error(value, size)
+            error = share_error(value, size)
         return RatesAtSteps(value, error, size, enough(rate, selected.count, self._totals[2]))
 
     def _size(self, rate: Rate, step: Ints, inside: Floats, outside: Floats) -> Floats:
@@ -184,21 +184,20 @@ class RateErrors:
             at, effect = self._effect(rate)
             here = self.ladder.share[selected.step]
             size = size / np.stack([np.interp(here, at, own) for own in effect.T], axis=1)[:, None]
-        smoothed = _smoothed(shares, size)
-        _, slopes = rate.of_shares(smoothed, totals)
-        return np.asarray(np.sqrt(np.sum(np.square(slopes * _share_error(shares, size)), axis=1)))
+        _, slopes = rate.of_shares(smoothed(shares, size), totals)
+        return np.asarray(np.sqrt(np.sum(np.square(slopes * share_error(shares, size)), axis=1)))
 
 
-def _smoothed(share: Floats, size: Floats) -> Floats:
+def smoothed(share: Floats, size: Floats) -> Floats:
     """Two more observations on either side."""
     return np.asarray((share * size + _ADDED) / (size + 2.0 * _ADDED))
 
 
-def _share_error(share: Floats, size: Floats) -> Floats:
+def share_error(share: Floats, size: Floats) -> Floats:
     """√(F̃(1 − F̃)/n); NaN where there is nobody."""
-    smoothed = _smoothed(share, size)
+    rounded = smoothed(share, size)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(size > 0.0, np.sqrt(smoothed * (1.0 - smoothed) / size), np.nan)
+        return np.where(size > 0.0, np.sqrt(rounded * (1.0 - rounded) / size), np.nan)
 
 
 def enough(rate: Rate, count: Floats, totals: Floats) -> Bools:

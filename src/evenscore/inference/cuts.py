@@ -5,7 +5,7 @@ effective size takes the place of the number of people: see `share_size`. With c
 of sums over clusters: see `cluster_sizes`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ from evenscore.inference.estimate import check_level, percent
 from evenscore.inference.intervals import normal_quantile, wilson
 from evenscore.inference.shares import share_size, sums_above, sums_by_cell, weight_by_class
 from evenscore.scores import GroupedScores
-from evenscore.scores.arrays import Floats
+from evenscore.scores.arrays import Floats, ratio
 from evenscore.scores.distribution import to_floats
 from evenscore.scores.selection import Side
 from evenscore.scores.thresholds import GroupRates, rates_at
@@ -63,6 +63,10 @@ class Shares:
         known &= ~np.isnan(value)
         return cls(value, np.where(known, low, np.nan), np.where(known, high, np.nan))
 
+    def ends(self, *place: int) -> Ends:
+        """One of them with its ends."""
+        return float(self.value[place]), float(self.low[place]), float(self.high[place])
+
 
 @dataclass(frozen=True, eq=False)
 class ImpactRatio:
@@ -84,6 +88,27 @@ class ImpactRatio:
     lowest: tuple[str, ...]
     highest: tuple[str, ...]
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RatioTable:
+    """Selection rates of the groups at some cuts, and their ratios to the rate of one group.
+
+    Arrays are (cuts, groups). `against` names that group at each cut: a reference group, or the one
+    that is selected most often of those compared. Which one that is, the data tell: intervals then
+    hold for all pairs of compared groups at once, as that of `extremes` does, which is the lowest
+    rate of theirs over the highest. Against a reference group each interval holds by itself. A
+    ratio to a rate of zero is NaN, and an interval without an upper end has an infinite one.
+    """
+
+    groups: tuple[str, ...]
+    confidence_level: float
+    selected_share: Floats
+    selection_rate: Shares
+    against: tuple[str, ...]
+    ratio: Shares
+    extremes: ImpactRatio
+    remark: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,35 +171,17 @@ def cut_table(
     level = check_level(confidence_level)
     z = normal_quantile(0.5 + level / 2.0)
     asked = np.atleast_1d(to_floats(thresholds, "thresholds"))
-    if side == "low":
-        scores = scores.mirrored
-    above_it = asked if side == "high" else -asked
-    rates = rates_at(scores, np.nextafter(above_it, -np.inf) if inclusive else above_it)
-    above = sums_above(scores, rates)
-    cells = sums_by_cell(scores)
-    below = np.maximum(cells[:, None] - above, 0.0)
+    selection = _Selection.at(scores, asked, side, inclusive=inclusive, every_rate=True)
+    rates, above, below, clusters = (
+        selection.rates, selection.above, selection.below, selection.clusters,
+    )  # fmt: skip
+    cells = sums_by_cell(selection.scores)
     chosen = rates.selected.sum(axis=1)
-    total = scores.cell_weights.sum()
-
-    clusters = _clusters_behind(scores, rates) if is_clustered(scores) else {}
 
     def shares(name: str, value: Floats, size: Floats) -> Shares:
         return Shares.of(value, clusters[name].reduced(size, z) if clusters else size, z)
 
-    people = above.sum(axis=2), below.sum(axis=2)
-
-    def selected_size(z: float) -> Floats:
-        size = share_size(*people, z)
-        return clusters["selected"].reduced(size, z) if clusters else size
-
-    some = list(range(scores.n_groups) if compared is None else compared)
-    ratios = _impact_ratio(
-        rates.selection[:, some],
-        lambda z: selected_size(z)[:, some],
-        tuple(scores.names[k] for k in some),
-        level,
-        burden,
-    )
+    ratios = _impact_ratio(selection, compared, level, burden)
     # If only positives are selected, the group's other negatives tell what a negative weighs.
     by_class = weight_by_class(cells)[:, None]
     chosen_size = share_size(above[:, :, 1], above[:, :, 0], z, typical=by_class)
@@ -184,8 +191,8 @@ def cut_table(
         scores.names,
         level,
         chosen,
-        chosen.sum(axis=1) / total if total > 0 else np.full(len(chosen), np.nan),
-        Shares.of(rates.selection, selected_size(z), z),
+        selection.share,
+        Shares.of(rates.selection, selection.sizes(z), z),
         shares("fpr", rates.fpr, share_size(above[:, :, 0], below[:, :, 0], z)),
         shares("fnr", rates.fnr, share_size(below[:, :, 1], above[:, :, 1], z)),
         shares("precision", rates.precision, chosen_size),
@@ -196,39 +203,151 @@ def cut_table(
     )
 
 
-def _clusters_behind(scores: GroupedScores, rates: GroupRates) -> dict[str, SharesOfClusters]:
-    """The clusters behind each rate, by its name."""
+def ratio_table(
+    scores: GroupedScores,
+    thresholds: ArrayLike,
+    *,
+    confidence_level: float = 0.95,
+    burden: bool = False,
+    compared: Sequence[int] | None = None,
+    reference: int | None = None,
+    side: Side = "high",
+    inclusive: bool = False,
+) -> RatioTable:
+    """Ratios of the groups' selection rates at the given thresholds to that of one group.
 
-    def sides(above: Floats, below: Floats) -> list[tuple[Floats, Floats]]:
-        return [
-            (above.sum(axis=1), below.sum(axis=1)),
-            (above[:, 0], below[:, 0]),
-            (below[:, 1], above[:, 1]),
-            (above[:, 1], above[:, 0]),
-        ]
+    Arguments are those of `cut_table`; `reference` is the position of a group that all others are
+    measured against, and without it the highest rate of the groups `compared` is.
 
+    >>> y, groups = [0, 1] * 75, ["a"] * 50 + ["b"] * 50 + ["c"] * 50
+    >>> scores = GroupedScores.from_arrays(y, list(range(100)) + [99] * 50,
+    ...                                    sensitive_features=groups)
+    >>> table = ratio_table(scores, [24.5], compared=[0, 1])
+    >>> table.against, table.ratio.value
+    (('b',), array([[0.5, 1. , 1. ]]))
+    """
+    level = check_level(confidence_level)
+    asked = np.atleast_1d(to_floats(thresholds, "thresholds"))
+    selection = _Selection.at(scores, asked, side, inclusive=inclusive)
+    rates, names = selection.rates.selection, scores.names
+    extremes = _impact_ratio(selection, compared, level, burden)
+    z = normal_quantile(0.5 + level / 2.0)
+    shown = wide = Shares.of(rates, selection.sizes(z), z)
+    if reference is None:
+        against = extremes.highest
+        z = _all_pairs_quantile(len(_positions(scores, compared)), level)
+        wide = Shares.of(rates, selection.sizes(z), z)
+    else:
+        against = (names[reference],) * len(rates)
+    value, low, high = (np.full(rates.shape, np.nan) for _ in range(3))
+    for t, name in enumerate(against):
+        j = names.index(name) if name else -1
+        for k in range(len(names)) if name and rates[t, j] > 0.0 else ():
+            value[t, k] = rates[t, k] / rates[t, j]
+            if k == j:
+                low[t, k] = high[t, k] = 1.0
+            elif not np.isnan(rates[t, k]):
+                low[t, k], high[t, k] = ratio_limits(wide.ends(t, k), wide.ends(t, j))
+    return RatioTable(
+        names,
+        level,
+        selection.share,
+        shown,
+        against,
+        Shares(value, low, high),
+        extremes,
+        BURDEN_REMARK if burden else FOUR_FIFTHS_REMARK,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Selection:
+    """Who is selected at some cuts: sums above and below each, (3, cuts, 2, groups)."""
+
+    scores: GroupedScores
+    rates: GroupRates
+    above: Floats
+    below: Floats
+    clusters: dict[str, SharesOfClusters]
+
+    @classmethod
+    def at(
+        cls,
+        scores: GroupedScores,
+        thresholds: Floats,
+        side: Side,
+        *,
+        inclusive: bool,
+        every_rate: bool = False,
+    ) -> "_Selection":
+        """Those above the thresholds, or below; clusters are those behind selection, or all."""
+        if side == "low":
+            scores, thresholds = scores.mirrored, -thresholds
+        rates = rates_at(scores, np.nextafter(thresholds, -np.inf) if inclusive else thresholds)
+        above = sums_above(scores, rates)
+        below = np.maximum(sums_by_cell(scores)[:, None] - above, 0.0)
+        clusters = {}
+        if is_clustered(scores):
+            clusters = _clusters_behind(scores, rates, _SIDES if every_rate else ["selection"])
+        return cls(scores, rates, above, below, clusters)
+
+    def sizes(self, z: float) -> Floats:
+        """The effective number of people behind each selection rate, for an interval at z."""
+        size = share_size(self.above.sum(axis=2), self.below.sum(axis=2), z)
+        return self.clusters["selection"].reduced(size, z) if self.clusters else size
+
+    @property
+    def share(self) -> Floats:
+        """The share of everyone that each cut selects."""
+        chosen, total = self.rates.selected.sum(axis=(1, 2)), self.scores.cell_weights.sum()
+        return ratio(chosen, total)
+
+
+# Weights that a rate counts, and those that it does not, of those above and below the cuts.
+_SIDES: dict[str, Callable[[Floats, Floats], tuple[Floats, Floats]]] = {
+    "selection": lambda above, below: (above.sum(axis=1), below.sum(axis=1)),
+    "fpr": lambda above, below: (above[:, 0], below[:, 0]),
+    "fnr": lambda above, below: (below[:, 1], above[:, 1]),
+    "precision": lambda above, below: (above[:, 1], above[:, 0]),
+}
+
+
+def _clusters_behind(
+    scores: GroupedScores, rates: GroupRates, names: Iterable[str]
+) -> dict[str, SharesOfClusters]:
+    """The clusters behind some rates, by their names."""
+    known = list(names)
     by_cell, by_group = correlation_by_cell(scores), correlation_by_group(scores)
+    alike = {"fpr": by_cell[0], "fnr": by_cell[1]}
     found = shares_of_clusters(
         scores,
         bins_of_cuts(scores, rates.thresholds),
         len(rates.thresholds) + 1,
-        sides_of_cuts(rates.thresholds, sides),
-        [rates.selection, rates.fpr, rates.fnr, rates.precision],
-        [by_group, *by_cell, by_group],
+        sides_of_cuts(rates.thresholds, lambda *parts: [_SIDES[name](*parts) for name in known]),
+        [rates.rate(name) for name in known],
+        [alike.get(name, by_group) for name in known],
     )
-    return dict(zip(("selected", "fpr", "fnr", "precision"), found, strict=True))
+    return dict(zip(known, found, strict=True))
+
+
+def _positions(scores: GroupedScores, compared: Sequence[int] | None) -> list[int]:
+    return list(range(scores.n_groups) if compared is None else compared)
+
+
+def _all_pairs_quantile(n_groups: int, level: float) -> float:
+    """The normal quantile of intervals that hold for all pairs of so many groups at once."""
+    return normal_quantile(1.0 - (1.0 - level) / (2.0 * max(1, n_groups * (n_groups - 1) // 2)))
 
 
 def _impact_ratio(
-    rates: Floats,
-    sizes: Callable[[float], Floats],
-    groups: tuple[str, ...],
-    level: float,
-    burden: bool,
+    selection: _Selection, compared: Sequence[int] | None, level: float, burden: bool
 ) -> ImpactRatio:
+    some = _positions(selection.scores, compared)
+    groups = tuple(selection.scores.names[k] for k in some)
+    rates = selection.rates.selection[:, some]
     n, pairs = len(rates), max(1, len(groups) * (len(groups) - 1) // 2)
-    z = normal_quantile(1.0 - (1.0 - level) / (2.0 * pairs))
-    shares = Shares.of(rates, sizes(z), z)
+    z = _all_pairs_quantile(len(groups), level)
+    shares = Shares.of(rates, selection.sizes(z)[:, some], z)
     values, low, high = (np.full(n, np.nan) for _ in range(3))
     told = _Told(groups, level, pairs, burden)
     lowest, highest, notes = [""] * n, [""] * n, []
@@ -237,7 +356,7 @@ def _impact_ratio(
         if len(known) < 2:
             notes.append("a ratio of selection rates needs two groups")
             continue
-        sides = {k: (float(rates[t, k]), shares.low[t, k], shares.high[t, k]) for k in known}
+        sides = {k: shares.ends(t, k) for k in known}
         least, most = (pick(known, key=lambda k: sides[k][0]) for pick in (min, max))
         lowest[t], highest[t] = groups[least], groups[most]
         if sides[most][0] > 0:

@@ -1,11 +1,15 @@
 """A number with its uncertainty."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from evenscore.scores import ClassName
+from evenscore.scores.arrays import Floats
 
 SMALL_CELL = 30
 """Intervals that rest on fewer (effective) observations in a cell carry a warning."""
@@ -181,6 +185,46 @@ class Estimate:
             level = percent(self.confidence_level)
             text = f"{self.name}: {value}, {level} interval [{self.low:.4f}, {self.high:.4f}]"
         return "; ".join((text, *self.warnings))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Many numbers with the ends of their intervals; `reason` says why one or its ends are NaN.
+
+    >>> some = Estimates.unknown(["there are no positives", ""])
+    >>> some.reason[0], some.value
+    ('there are no positives', array([nan, nan]))
+    """
+
+    value: Floats
+    low: Floats
+    high: Floats
+    reason: tuple[str, ...]
+
+    @classmethod
+    def unknown(cls, reason: Sequence[str]) -> "Estimates":
+        """No numbers yet, for these reasons."""
+        value, low, high = np.full((3, len(reason)), np.nan)
+        return cls(value, low, high, tuple(reason))
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Estimates]") -> "Estimates":
+        """Those of several, one after the other."""
+        value, low, high = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("value", "low", "high")
+        )
+        return cls(value, low, high, tuple(text for part in parts for text in part.reason))
+
+    def take(self, places: Sequence[int]) -> "Estimates":
+        """Some of them, in this order."""
+        pick = list(places)
+        reason = tuple(self.reason[k] for k in pick)
+        return Estimates(self.value[pick], self.low[pick], self.high[pick], reason)
+
+    def ends(self, k: int) -> tuple[float, float, float]:
+        """One of them with its ends."""
+        return float(self.value[k]), float(self.low[k]), float(self.high[k])
 
 
 def check_between(number: float, name: str, below: float = 1.0) -> float:

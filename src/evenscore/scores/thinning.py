@@ -120,18 +120,33 @@ def coarsened(scores: GroupedScores, n_levels: int) -> GroupedScores:
     if n <= n_levels:
         return scores
     last = np.ceil(np.arange(1, n_levels + 1) * (n / n_levels)).astype(np.intp) - 1
-    cuts = np.unique(scores.score[last])
-    ends = np.searchsorted(scores.score, cuts, side="right")
-    sums = scores.sums_between(ends, *(getattr(scores, name) for name in OPTIONAL))
-    level, cell = np.nonzero(sums[0])
+    return rounded_up(scores, np.unique(scores.score[last]))
+
+
+def rounded_up(scores: GroupedScores, levels: Floats) -> GroupedScores:
+    """The score rounded up to increasing levels, the last of which is its largest value.
+
+    >>> y, groups = [0, 1, 0, 1], list("abab")
+    >>> scores = GroupedScores.from_arrays(y, [1, 2, 3, 4], sensitive_features=groups)
+    >>> rounded_up(scores, np.array([2.5, 4.0])).score
+    array([2.5, 2.5, 4. , 4. ])
+    """
+    ends = np.searchsorted(scores.score, levels, side="right")
+    columns = {id(c): c for c in (getattr(scores, name) for name in OPTIONAL)}
+    found = dict(zip(columns, scores.sums_between(ends, *columns.values()), strict=True))
+    sums = {name: found[id(getattr(scores, name))] for name in OPTIONAL}
+    level, cell = np.nonzero(sums["weight"])
     positive, group = np.divmod(cell, scores.n_groups)
-    columns = dict(zip(OPTIONAL, sums[:, level, cell], strict=True))
     coarse = GroupedScores.from_codes(
-        cuts[level], positive.astype(np.bool_), group, scores.groups, **columns
+        levels[level],
+        positive.astype(np.bool_),
+        group,
+        scores.groups,
+        **{name: part[level, cell] for name, part in sums.items()},
     )
     if scores.clusters is None:
         return coarse
-    place = np.empty((len(cuts), scores.n_cells), dtype=np.intp)  # rows are sorted by both
+    place = np.empty((len(levels), scores.n_cells), dtype=np.intp)  # rows are sorted by both
     place[level, cell] = np.arange(len(level))
-    rows = place[np.searchsorted(cuts, scores.score, side="left"), scores.cell]
+    rows = place[np.searchsorted(levels, scores.score, side="left"), scores.cell]
     return replace(coarse, clusters=scores.clusters.moved(rows))

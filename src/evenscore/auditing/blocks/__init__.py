@@ -19,19 +19,39 @@ from evenscore.auditing.blocks.ranking import Ranking
 from evenscore.auditing.blocks.shape import Shape
 from evenscore.auditing.blocks.small import SmallGroup, SmallGroups
 
+# What validators ask for comes last.
+# isort: split
+from evenscore.auditing.blocks.impact_ratios import ImpactRatios
+
+# isort: split
+from evenscore.auditing.blocks.calibration_slopes import CalibrationSlopes
+from evenscore.auditing.blocks.local_law_144 import Categories, LocalLaw144
+from evenscore.auditing.blocks.mean_differences import StandardisedDifferences
+from evenscore.auditing.blocks.score_bands import ScoreBands
+from evenscore.auditing.blocks.separation import Separation
+from evenscore.auditing.blocks.top_k import TopScores
+
 __all__ = [
     "BLOCKS",
     "AtThresholds",
     "AuditInput",
     "Block",
     "BlockTable",
+    "CalibrationSlopes",
+    "Categories",
     "Certificates",
     "Curves",
     "CutsInUse",
+    "ImpactRatios",
+    "LocalLaw144",
     "Permutations",
     "Ranking",
+    "ScoreBands",
+    "Separation",
     "Shape",
     "SmallGroup",
     "SmallGroups",
+    "StandardisedDifferences",
+    "TopScores",
     "register",
 ]

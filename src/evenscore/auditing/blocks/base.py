@@ -1,6 +1,8 @@
 """What every part of an audit is."""
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
@@ -10,10 +12,12 @@ import numpy as np
 from evenscore.auditing.groups import ComparedTable, GroupChoice, GroupColumn
 from evenscore.auditing.parts import Settings
 from evenscore.gaps import Cuts, GapFamily
+from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.cuts import CutTable, Shares, cut_table
 from evenscore.inference.estimate import Estimate
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats, starts_of_runs
+from evenscore.scores.deciles import Deciles
 from evenscore.scores.distribution import Distribution
 from evenscore.scores.rates import Rate
 from evenscore.scores.selection import Ladder
@@ -21,6 +25,7 @@ from evenscore.scores.thinning import coarsened
 
 EXACT_LEVELS = 100_000  # distinct scores by cell up to which every one of them is a threshold
 COARSE_LEVELS = 10_000  # thresholds looked at where there are more
+_NAMED = 6  # groups in a sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +75,21 @@ class AuditInput:
         return self.coarse.pooled("both")
 
     @cached_property
+    def aucs(self) -> tuple[Estimate, list[list[Estimate]]]:
+        """The overall AUC and those between all cells."""
+        return auc_estimates(self.scores, confidence_level=self.settings.confidence_level)
+
+    @cached_property
+    def ladder_of_everyone(self) -> Ladder:
+        """All cuts of the table, by the share of everyone, from the side that is selected."""
+        return Ladder.make(self.scores, "everyone", self.cuts.selected)
+
+    @cached_property
+    def deciles(self) -> Deciles:
+        """The cuts that select a tenth, two tenths, … of everyone."""
+        return Deciles.make(self.ladder_of_everyone)
+
+    @cached_property
     def ladder(self) -> Ladder:
         """All cuts of the table, as those in use count them."""
         return self.cuts.ladder(self.scores)
@@ -107,6 +127,59 @@ class BlockTable:
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
     names: int = 1
+
+
+NONE = "–"
+"""What stands in a table where there is no number."""
+
+
+def told(value: float, low: float, high: float, style: str) -> str:
+    """A number and its interval in one cell; a dash where there is none.
+
+    >>> told(0.25, 0.125, 0.5, ".1%"), told(1.0, math.nan, math.nan, ".2f")
+    ('25.0% (12.5% to 50.0%)', '1.00 (no interval)')
+    """
+    if math.isnan(value):
+        return NONE
+    if math.isnan(low) or math.isnan(high):
+        return f"{value:{style}} (no interval)"
+    top = "no upper end" if math.isinf(high) else f"{high:{style}}"
+    return f"{value:{style}} ({low:{style}} to {top})"
+
+
+def in_order(groups: GroupChoice) -> tuple[int, ...]:
+    """The groups as long tables have them: main ones, others that are compared, small ones."""
+    others = [k for k in groups.compared if k not in groups.main]
+    return (*groups.main, *others, *groups.small)
+
+
+def left_out(groups: Sequence[str], shown: int) -> str:
+    """A sentence on groups that a table has no room for, if there are any.
+
+    >>> left_out("abc", 2)
+    ' Of 3 groups 2 are listed, main ones first; all are in the JSON file.'
+    """
+    if len(groups) <= shown:
+        return ""
+    return (
+        f" Of {len(groups)} groups {shown} are listed, main ones first; all are in the JSON file."
+    )
+
+
+def reasons(entries: Iterable[tuple[str, str]]) -> str:
+    """Why numbers of some are missing, as the end of a note.
+
+    >>> reasons([("a", "there are no positives"), ("b", ""), ("c", "there are no positives")])
+    ' a, c: there are no positives.'
+    """
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in entries:
+        if reason:
+            by_reason.setdefault(reason, []).append(name)
+    return "".join(
+        f" {', '.join(names[:_NAMED])}{' and others' if len(names) > _NAMED else ''}: {reason}."
+        for reason, names in by_reason.items()
+    )
 
 
 class Block(ABC):

@@ -5,7 +5,7 @@ from typing import ClassVar, Self, final
 
 import numpy as np
 
-from evenscore.auditing.blocks.base import AuditInput, Block, BlockTable, register
+from evenscore.auditing.blocks.base import NONE, AuditInput, Block, BlockTable, register
 from evenscore.gaps import Cuts
 from evenscore.gaps.cuts import percent
 from evenscore.gaps.rates import rate_heading
@@ -23,7 +23,6 @@ from evenscore.scores.selection import Ladder
 CHOSEN = 5  # cuts of a range in the table, both ends among them
 GRID = 81  # cuts of the curves, of up to four groups
 _AROUND = (0.5, 1.5)  # times the shares of single cuts: how far the curves go
-_NONE = "–"  # as the other tables have it
 
 
 @register
@@ -128,8 +127,8 @@ class CutsInUse(Block):
         headings = (rate_heading(rate, self.words) for rate in rates)
         columns = ("cut", "of everyone", "group", *headings)
         note = f"In percent, with {level} intervals. {chosen.meaning}"
-        if any(_NONE in row for row in rows):
-            note += f" {_NONE}: nobody is there of whom it could be a share."
+        if any(NONE in row for row in rows):
+            note += f" {NONE}: nobody is there of whom it could be a share."
         return (BlockTable(self.title, columns, tuple(rows), note, names=3),)
 
 
@@ -212,5 +211,5 @@ def curve_steps(cuts: Cuts, ladder: Ladder, n_steps: int = GRID) -> Ints:
 def _share(value: float, low: float, high: float) -> str:
     """A share and its interval in one cell."""
     if np.isnan(value):
-        return _NONE
+        return NONE
     return f"{100 * value:.1f} ({100 * low:.1f} to {100 * high:.1f})"

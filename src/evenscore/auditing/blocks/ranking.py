@@ -7,7 +7,6 @@ import numpy as np
 
 from evenscore.auditing.blocks.base import AuditInput, Block, register
 from evenscore.auditing.parts import LabelledMatrix
-from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.estimate import Estimate
 from evenscore.inference.influence import placement_moments
 
@@ -34,7 +33,7 @@ class Ranking(Block):
     def compute(cls, audit: AuditInput) -> Self:
         """All AUCs with their intervals."""
         scores = audit.scores
-        overall, table = auc_estimates(scores, confidence_level=audit.settings.confidence_level)
+        overall, table = audit.aucs
         low, high = (
             np.array([[getattr(e, end) for e in row] for row in table]) for end in ("low", "high")
         )

@@ -4,15 +4,13 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self, final
 
-from evenscore.auditing.blocks.base import AuditInput, Block, BlockTable, register
+from evenscore.auditing.blocks.base import AuditInput, Block, BlockTable, register, told
 from evenscore.auditing.blocks.cuts_in_use import chosen_cuts
 from evenscore.inference.aucs import auc_estimates
 from evenscore.inference.cuts import cut_table
 from evenscore.inference.estimate import Estimate, percent
 from evenscore.scores.arrays import ratio
 from evenscore.scores.selection import Side
-
-_NONE = "–"  # as the other tables have it
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +105,8 @@ class SmallGroups(Block):
                 f"{group.negatives:,.0f}",
                 f"{group.positives:,.0f}",
                 f"{group.share:.1%}",
-                _told(group.auc.value, group.auc.low, group.auc.high, ".3f"),
-                _told(group.selection_rate, group.low, group.high, ".1%"),
+                told(group.auc.value, group.auc.low, group.auc.high, ".3f"),
+                told(group.selection_rate, group.low, group.high, ".1%"),
             )
             for group in self.groups
         )
@@ -117,12 +115,3 @@ class SmallGroups(Block):
             note = f"With fewer than {self.least} people in a class, they are not compared"
         note += "; they count in what is said of everyone."
         return (BlockTable(self.title, columns, rows, note),)
-
-
-def _told(value: float, low: float, high: float, style: str) -> str:
-    """A number and its interval; a dash where there is none."""
-    if math.isnan(value):
-        return _NONE
-    if math.isnan(low) or math.isnan(high):
-        return f"{value:{style}} (no interval)"
-    return f"{value:{style}} ({low:{style}} to {high:{style}})"

@@ -1,0 +1,222 @@
+"""What all the tables for validators have in common: whoever and whatever is audited."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from conftest import draw
+
+import evenscore as es
+from evenscore.auditing.blocks import (
+    BLOCKS,
+    CalibrationSlopes,
+    ImpactRatios,
+    LocalLaw144,
+    ScoreBands,
+    Separation,
+    StandardisedDifferences,
+    TopScores,
+)
+from evenscore.auditing.plain import from_plain, to_plain
+
+KINDS = (
+    ImpactRatios,
+    StandardisedDifferences,
+    Separation,
+    ScoreBands,
+    CalibrationSlopes,
+    TopScores,
+    LocalLaw144,
+)
+WITHOUT_OUTCOMES = (ImpactRatios, StandardisedDifferences, ScoreBands, TopScores, LocalLaw144)
+WORDS = es.Words(
+    people="applicants",
+    positives="people who repaid",
+    negatives="people who defaulted",
+    selected="granted a loan",
+    selected_is="good",
+)
+
+
+def people(seed=0, n=400, n_groups=2, **options):
+    y, score, group, weight = draw(seed, n=n, n_groups=n_groups, **options)
+    names = np.array([f"group {k:02d}" for k in range(n_groups)])
+    return y, score, names[group], weight
+
+
+def audited(y, score, group, weight=None, **options):
+    options = {"constraints": "bnsp" if y is not None else None, **options}
+    return es.audit(y, score, sensitive_features=group, sample_weight=weight, **options)
+
+
+@cache
+def of_many_groups():
+    y, score, group, _ = people(seed=4, n=2500, n_groups=25, levels=None)
+    return audited(y, score, group)
+
+
+@cache
+def of_copies(clustered):
+    y, score, group, _ = people(seed=6, n=300, levels=None)
+    y, score, group = (np.tile(part, 4) for part in (y, score, group))
+    cluster = np.tile(np.arange(len(y) // 4), 4)
+    return audited(y, score, group, cluster=cluster if clustered else None)
+
+
+def cells(result, kind):
+    """All texts of the tables of a block."""
+    return [text for table in result.block(kind).tables() for row in table.rows for text in row]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_are_described_and_read_back(kind):
+    y, score, group, weight = people(levels=10, weights="real", n_groups=3)
+    block = audited(y, score, group, weight).block(kind)
+    assert BLOCKS[kind.name] is kind
+    assert block.meaning.endswith(".")
+    plain = to_plain(block)
+    assert to_plain(from_plain(kind, plain)) == plain
+    tables = block.tables()
+    assert tables
+    assert [t.rows for t in from_plain(kind, plain).tables()] == [t.rows for t in tables]
+    for table in tables:
+        assert table.note.endswith(".")
+        assert {len(row) for row in table.rows} == {len(table.columns)}
+        assert not any("nan" in text for row in table.rows for text in row)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("levels", [None, 10])
+def test_rows_and_names_do_not_matter(kind, levels):
+    y, score, group, weight = people(seed=1, levels=levels, weights="integer", n_groups=3)
+    base = audited(y, score, group, weight)
+    order = np.random.default_rng(0).permutation(len(y))
+    shuffled = audited(y[order], score[order], group[order], weight[order])
+    assert cells(shuffled, kind) == cells(base, kind)
+    names = {f"group {k:02d}": f"{'cab'[k]}" for k in range(3)}  # another order, too
+    renamed = audited(y, score, np.array([names[name] for name in group]), weight)
+    expected = [names.get(text, text) for text in cells(base, kind)]
+    found = cells(renamed, kind)
+    if kind is StandardisedDifferences:  # pairs may be the other way round
+        signs = [[t.replace("+", "").replace("-", "") for t in some] for some in (found, expected)]
+        found, expected = (
+            [" ".join(sorted(t.strip("()") for t in text.split(" "))) for text in some]
+            for some in signs
+        )
+    assert sorted(found) == sorted(expected)
+
+
+@pytest.mark.parametrize("kind", [ImpactRatios, Separation, TopScores, ScoreBands, LocalLaw144])
+def test_increasing_maps_of_the_score_change_no_number(kind):
+    """Where the cut is, is said in scores; who is beyond it stays."""
+    y, score, group, weight = people(seed=2, levels=None, weights="real")
+    one, two = (audited(y, s, group, weight).block(kind) for s in (score, np.exp(score)))
+    skipped = {"at", "edges", "bands", "cuts", "median", "words"}
+
+    def numbers(plain):
+        if isinstance(plain, dict):
+            plain = [value for key, value in plain.items() if key not in skipped]
+        if isinstance(plain, list):
+            return [x for part in plain for x in numbers(part)]
+        return [plain] if isinstance(plain, float) else []
+
+    assert len(numbers(to_plain(one))) > 5
+    np.testing.assert_allclose(numbers(to_plain(one)), numbers(to_plain(two)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_are_the_users(kind):
+    y, score, group, _ = people(levels=10)
+    result = audited(y, score, group, words=WORDS)
+    told = " ".join(
+        text for table in result.block(kind).tables() for text in (*table.columns, table.note)
+    )
+    own = {
+        ImpactRatios: "granted a loan",
+        StandardisedDifferences: "people who defaulted",
+        Separation: "people who repaid",
+        ScoreBands: "granted a loan",
+        CalibrationSlopes: "people who repaid",
+        TopScores: "applicants",
+        LocalLaw144: "applicants",
+    }
+    assert own[kind] in told
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_outcomes(kind):
+    y, score, group, weight = people(seed=3, weights="real", n_groups=3)
+    result = audited(None, score, group, weight)
+    if kind not in WITHOUT_OUTCOMES:
+        assert kind.name not in result.blocks
+        return
+    known = audited(y, score, group, weight)
+    tables, expected = (r.block(kind).tables() for r in (result, known))
+    if kind in (ImpactRatios, TopScores, LocalLaw144):
+        # The outcome has no part in who is selected; with weights sizes add up the same.
+        assert [t.rows for t in tables] == [t.rows for t in expected]
+    assert not any("positives" in column for table in tables for column in table.columns)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_group(kind):
+    y, score, _, _ = people(levels=10)
+    result = audited(y, score, ["all"] * len(y), constraints=None)
+    tables = result.block(kind).tables()
+    alone = kind in (Separation, ScoreBands, CalibrationSlopes)
+    assert bool(tables) == alone
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_scores(kind):
+    y, _, group, _ = people()
+    result = audited(y, np.full(len(y), 0.5), group)
+    for table in result.block(kind).tables():
+        assert not any("nan" in text or "inf" in text for row in table.rows for text in row)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_groups_are_listed_up_to_a_limit_and_all_are_kept(kind):
+    result = of_many_groups()
+    for table in result.block(kind).tables():
+        assert len(table.rows) <= 80
+        if kind is not StandardisedDifferences:
+            listed = {name for name in result.groups if any(name in row for row in table.rows)}
+            short = len(listed) < 25 and "lowest" not in table.columns
+            assert ("all are in the JSON file" in table.note) == short
+    if kind is StandardisedDifferences:
+        assert any("Standardised mean differences are kept" in text for text in result.omitted)
+        assert len(result.block(kind).first) == 45
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_small_groups_are_shown_too(kind):
+    y, score, group, _ = people(seed=5, n=500)
+    group = group.astype(object)
+    group[[7, 8, 9]] = "few"
+    result = audited(y, score, group)
+    assert result.compared_groups == ("group 00", "group 01")
+    found = cells(result, kind)
+    assert ("few" in found) == (kind is not StandardisedDifferences)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_clusters_make_intervals_wider_and_no_number_another(kind):
+    alone, together = of_copies(False), of_copies(True)
+
+    def split(result):
+        texts = [text for text in cells(result, kind) if " to " in text and "(" in text]
+        return [text.split(" (")[0] for text in texts], [
+            text.split("(")[1].strip(")").replace("%", "").split(" to ") for text in texts
+        ]
+
+    (value, ends), (same, wider) = split(alone), split(together)
+    assert value == same
+    width = [
+        [float(high) - float(low) for low, high in part if "no upper" not in high]
+        for part in (ends, wider)
+    ]
+    assert len(width[0]) >= 3
+    if len(width[0]) == len(width[1]):
+        assert np.mean(np.array(width[1]) >= np.array(width[0]) - 1e-9) > 0.9
+        assert np.median(np.array(width[1]) / np.maximum(width[0], 1e-9)) > 1.5
