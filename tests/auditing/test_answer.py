@@ -1,0 +1,102 @@
+"""The answer that a report opens with agrees with the verdicts, and says what can be done."""
+
+import numpy as np
+import pytest
+
+import evenscore as es
+from evenscore.auditing.answer import worst
+
+LOAN = es.Words(
+    people="applicants",
+    positives="people who repaid",
+    negatives="people who defaulted",
+    selected="granted a loan",
+    refused="refused",
+    groups={"f": "women", "m": "men"},
+)
+
+
+def people(n, shift, seed=0):
+    rng = np.random.default_rng(seed)
+    y, sex = rng.random(n) < 0.4, rng.choice(["f", "m"], n)
+    return y, rng.normal(size=n) + 1.5 * y + shift * (sex == "m"), sex
+
+
+def test_an_unfair_score():
+    y, score, sex = people(8000, 1.0)
+    result = es.audit(y, score, sensitive_features=sex, words=LOAN)
+    assert {gap.verdict for gap in result.cut_gaps} == {"beyond"}
+    assert str(result.answer) == (
+        "No. Groups differ by more than 5 percentage points, the tolerance, at cuts where 5% to "
+        "50% of all applicants are granted a loan."
+    )
+    learn, repair, cut = result.answer.remedies
+    assert "evenscore fit --equal fpr,fnr --cuts everyone=0.05:0.5 --tolerance 0.05." in learn
+    assert "unlawful" in repair
+    assert "slider" in cut
+
+
+def test_thresholds_are_learned_by_the_shares_they_select():
+    y, score, sex = people(8000, 1.0)
+    cut = float(np.quantile(score, 0.75))
+    cuts = es.Cuts(thresholds=cut)
+    result = es.audit(y, score, sensitive_features=sex, cuts=cuts)
+    assert result.answer.verdict == "gap"
+    assert "--cuts everyone=0.25 " in result.answer.remedies[0]
+
+
+def test_a_fair_score_with_many_people():
+    y, score, sex = people(60_000, 0.0)
+    result = es.audit(y, score, sensitive_features=sex, words=LOAN)
+    assert result.answer.verdict == "even"
+    assert str(result.answer).startswith("Yes. In both kinds of error, groups differ by at most 5")
+    assert result.answer.remedies[0].startswith("Nothing needs to be done at these cuts.")
+
+
+def test_few_people_cannot_tell_and_how_many_more_it_takes():
+    y, score, sex = people(300, 0.0)
+    result = es.audit(y, score, sensitive_features=sex)
+    assert result.answer.short == "Cannot tell"
+    seen = max(abs(gap.value) for gap in result.cut_gaps)
+    told = f"{100 * seen:.1f}".removesuffix(".0")
+    assert f"The largest difference seen is {told} percentage points." in result.answer.text
+    certificate = result.certificate
+    times = certificate.needed / certificate.smallest[1]
+    assert f"about {times:.2g} times as many" in result.answer.remedies[0]
+
+
+@pytest.mark.parametrize("kind", ["one group", "equal scores", "no cut"])
+def test_where_there_is_nothing_to_compare(kind):
+    y, score, sex = people(400, 0.5)
+    options = {}
+    if kind == "one group":
+        sex = np.full(400, "f")
+    elif kind == "equal scores":
+        score = np.zeros(400)
+    else:
+        score = np.where(y, 1.0, 0.0)
+        options["cuts"] = es.Cuts(between=(0.001, 0.002))
+    result = es.audit(y, score, sensitive_features=sex, **options)
+    assert result.answer.short == "Cannot tell"
+    assert result.answer.text
+
+
+def test_without_outcomes_it_is_about_selection():
+    _, score, sex = people(8000, 1.0)
+    result = es.audit(None, score, sensitive_features=sex)
+    assert result.answer.verdict == "gap"
+    assert "--equal selection" in result.answer.remedies[0]
+
+
+def test_it_is_stored_and_never_changes_its_mind():
+    y, score, sex = people(2000, 1.0)
+    result = es.audit(y, score, sensitive_features=sex)
+    data = result.to_dict()
+    data["answer"]["text"] = "As it was told then."
+    read = es.AuditResult.from_dict(data)
+    assert str(read.answer) == "No. As it was told then."
+
+
+def test_the_worst_of_several():
+    assert worst(["even", "even"]) == "even"
+    assert worst(["even", "unclear", "gap"]) == "gap"

@@ -1,0 +1,107 @@
+"""Several columns of groups: each by itself, then their intersections, all decided together."""
+
+import numpy as np
+import pytest
+
+import evenscore as es
+from evenscore.auditing.groups import GroupColumn
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(3)
+    n = 6000
+    sex, race = rng.choice(["f", "m"], n), rng.choice(["a", "b", "c"], n, p=[0.5, 0.4, 0.1])
+    y = rng.random(n) < 0.4
+    score = rng.normal(size=n) + 1.5 * y + 1.0 * (sex == "m")
+    return y, score, {"sex": sex, "race": race}
+
+
+@pytest.fixture(scope="module")
+def result(people):
+    y, score, columns = people
+    return es.audit(y, score, sensitive_features=columns)
+
+
+def test_each_column_has_its_own_audit(people, result):
+    y, score, columns = people
+    assert [column.name for column in result.columns] == ["sex", "race"]
+    for column in result.columns:
+        alone = es.audit(y, score, sensitive_features=columns[column.name])
+        assert column.audit.groups == alone.groups
+        for one, two in zip(column.audit.gaps, alone.gaps, strict=True):
+            assert one.key == two.key
+            assert (one.value, one.low, one.high) == (two.value, two.low, two.high)
+        np.testing.assert_array_equal(
+            column.audit.cut_curves.rates[0].shares.value, alone.cut_curves.rates[0].shares.value
+        )
+
+
+def test_verdicts_are_corrected_for_all_of_them(people, result):
+    y, score, columns = people
+    audits = [result, *(column.audit for column in result.columns)]
+    total = sum(len(audit.gaps) for audit in audits)
+    assert {audit.n_gaps for audit in audits} == {total}
+    alone = es.audit(y, score, sensitive_features=columns["sex"])
+    together = result.columns[0].audit
+    for one, two in zip(together.gaps, alone.gaps, strict=True):
+        wide, narrow = np.diff(one.ends("beyond")), np.diff(two.ends("beyond"))
+        assert wide > narrow
+        assert one.beyond_test.p_value >= two.beyond_test.p_value
+
+
+def test_the_answer_says_by_which_column(result):
+    assert result.answer.verdict == "gap"
+    assert "That is so by sex, and for the columns taken together." in result.answer.text
+    assert result.columns[0].audit.answer.verdict == "gap"
+    assert result.columns[1].audit.answer.verdict != "gap"
+
+
+def test_it_is_stored(result):
+    read = es.AuditResult.from_dict(result.to_dict())
+    assert read.to_dict() == result.to_dict()
+    assert read.columns[1].audit.groups == ("a", "b", "c")
+    with pytest.raises(ValueError, match=r"audit\.columns must be a list of named audits"):
+        es.AuditResult.from_dict(result.to_dict() | {"columns": [1]})
+
+
+def test_renaming_and_order_change_nothing(people, result):
+    y, score, columns = people
+    other = es.audit(y, score, sensitive_features={"race": columns["race"], "sex": columns["sex"]})
+    assert [column.name for column in other.columns] == ["race", "sex"]
+    verdicts = [gap.verdict for gap in result.columns[0].audit.gaps]
+    assert [gap.verdict for gap in other.columns[1].audit.gaps] == verdicts
+
+
+def test_one_column_is_not_audited_twice(people):
+    y, score, columns = people
+    assert es.audit(y, score, sensitive_features={"sex": columns["sex"]}).columns == ()
+    assert es.audit(y, score, sensitive_features=columns["sex"]).columns == ()
+    constant = {"sex": columns["sex"], "country": np.full(len(y), "FR")}
+    one = es.audit(y, score, sensitive_features=constant)
+    assert [column.name for column in one.columns] == ["sex"]
+
+
+def test_columns_without_names_are_numbered(people):
+    y, score, columns = people
+    table = np.column_stack([columns["sex"], columns["race"]])
+    result = es.audit(y, score, sensitive_features=table, constraints="bnsp")
+    assert [column.name for column in result.columns] == ["column 1", "column 2"]
+
+
+def test_a_reference_group_of_one_column(people):
+    y, score, columns = people
+    result = es.audit(y, score, sensitive_features=columns, reference_group="a", constraints="bnsp")
+    sex, race = (column.audit for column in result.columns)
+    assert race.settings.reference_group == "a"
+    assert sex.settings.reference_group is None
+    assert result.settings.reference_group is None
+    assert {gap.first for gap in race.gaps} == {"a"}
+
+
+def test_values_of_labels():
+    columns = GroupColumn.of([("f", 1), ("m", 1), ("f", 2)], ("sex", "age"))
+    assert [column.values for column in columns] == [("f", "m"), (1, 2)]
+    assert [column.positions for column in columns] == [(0, 1, 0), (0, 0, 1)]
+    assert GroupColumn.of(["f", "m"], ("sex",)) == ()
+    assert GroupColumn.of([("f", 1)], ("sex",)) == ()

@@ -1,0 +1,108 @@
+"""Words: what people call themselves runs through every sentence."""
+
+import pytest
+
+from evenscore import AucConstraint, Cuts, GroupedScores, RateConstraint, Words
+from evenscore.auditing.plain import from_plain, to_plain
+from evenscore.gaps.rates import rate_heading
+from evenscore.scores.rates import RATES
+
+LOAN = Words(
+    people="applicants",
+    positives="people who repaid",
+    negatives="people who defaulted",
+    selected="granted a loan",
+    refused="refused",
+    selected_is="good",
+    groups={"f": "women", "m": "men"},
+)
+
+
+def test_groups_are_called_by_their_names_and_others_are_groups():
+    assert LOAN.named("f") == "women"
+    assert LOAN.named(("f", "old")) == ("women", "old")
+    assert LOAN.named("x") == "x"
+    assert LOAN.whom("women") == "women"
+    assert LOAN.whom("x") == "group x"
+    assert LOAN.whom("all others") == "all others"
+    assert (LOAN.among("men"), LOAN.among("x")) == ("among men", "in group x")
+
+
+def test_a_number_is_a_label_too():
+    words = Words(groups={0: "women", 1: "men"})
+    assert words.named(0) == "women"
+    assert words.named("1") == "men"
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ({"f": "women", "m": "women"}, "different names"),
+        ({"f": ""}, "every group a name"),
+        ({"f": 3}, "every group a name"),
+    ],
+)
+def test_bad_names_are_refused(groups, message):
+    with pytest.raises(ValueError, match=message):
+        Words(groups=groups)
+
+
+def test_they_are_plain_data():
+    assert from_plain(Words, to_plain(LOAN)) == LOAN
+    assert from_plain(Words, {"people": "people"} | to_plain(Words())) == Words()
+    assert hash(LOAN) == hash(from_plain(Words, to_plain(LOAN)))
+
+
+def test_classes_without_words_are_called_after_the_column_of_labels():
+    filled = Words(people="applicants").filled("repaid", "yes", "no")
+    assert filled.positives == "applicants with repaid = yes"
+    assert filled.negatives == "applicants with repaid = no"
+    assert LOAN.filled("repaid", "yes", "no") == LOAN
+    assert Words().filled(None, 1, 0) == Words()
+
+
+def test_every_rate_has_a_heading_and_a_phrase_of_these_words():
+    names = {"first": "a", "second": "b", "one": "1%", "two": "2%"}
+    for rate in RATES:
+        heading = rate_heading(rate.name, LOAN)
+        phrase = rate.phrase.format(**names, **LOAN.classes)
+        for text in (heading, phrase):
+            assert "{" not in text
+            assert "positives" not in text
+            assert "negatives" not in text
+        assert heading[0].isupper()
+    assert rate_heading("fnr", LOAN) == "Refused among people who repaid"
+    assert rate_heading("fnr") == "Not selected among positives"
+
+
+def test_a_gap_is_told_as_people_would():
+    """The sentence of the brief: who is refused among people who repaid."""
+    y, groups = [1] * 100 + [0] * 100, (["m"] * 50 + ["f"] * 50) * 2
+    score = [0.0] * 14 + [2.0] * 36 + [0.0] * 8 + [2.0] * 42 + [0.0] * 100
+    scores = GroupedScores.from_arrays(y, score, sensitive_features=groups)
+    scores = scores.regrouped((1, 0), ("men", "women"))
+    cuts = Cuts(thresholds=1.0)
+    [gap] = RateConstraint("fnr", cuts=cuts).estimates(scores)
+    assert RateConstraint("fnr", cuts=cuts).say(gap, LOAN) == (
+        "among people who repaid, 28.0% of men but 16.0% of women would be refused at the cut "
+        "where 39% of all applicants are granted a loan (a score above 1)"
+    )
+    assert RateConstraint("fnr", cuts=cuts).say(gap) == (
+        "among positives, 28.0% of group men but 16.0% of group women would not be selected at the "
+        "cut that selects 39% of everyone (a score above 1)"
+    )
+
+
+def test_whom_a_gap_favours():
+    assert LOAN.favours("men", "x").endswith("so this favours men over group x.")
+    bad = Words(selected="kept in prison", selected_is="bad")
+    assert bad.favours("a", "b").endswith("so this favours group b over group a.")
+    assert Words().favours("a", "b") == ""
+
+
+def test_auc_notions_have_plain_names_in_these_words():
+    constraint = AucConstraint.named("bnsp")
+    key = constraint.keys(("women", "men"))[0]
+    assert constraint.title(key, LOAN) == "People who repaid ranked too low"
+    assert "a positive of" not in constraint.meaning(key, LOAN)
+    assert "people who repaid rank above people who defaulted" in constraint.meaning(key, LOAN)
