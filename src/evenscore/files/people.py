@@ -1,7 +1,7 @@
 """Who the rows of a file are about: their class, their groups, their weight."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +26,7 @@ class People:
 
     `pos_label` is the positive label as it is written, empty if there are no labels; `dropped` of
     the file's `total` rows lacked a value. `count` is how many people a row stands for (None: one).
+    `notes` are sentences about how the file was read.
     """
 
     rows: Rows
@@ -34,6 +35,7 @@ class People:
     total: int
     dropped: int
     count: Floats | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def remark(self) -> str:
@@ -88,8 +90,17 @@ class PeopleColumns:
     @property
     def sql_names(self) -> list[str]:
         """The columns in SQL: label, groups, weight, clusters."""
-        weight = [] if self.weight is None else [self.weight]
-        return [column.sql for column in (*self._labels, *self.groups, *weight, *self.clusters)]
+        columns = (*self._labels, *self.groups, *self.weights, *self.clusters)
+        return [column.sql for column in columns]
+
+    @property
+    def weights(self) -> list[Column]:
+        """The column of weights, or none."""
+        return [] if self.weight is None else [self.weight]
+
+    def weighted_by(self, weights: Sequence[Column]) -> Self:
+        """The same with this column of weights, or none."""
+        return replace(self, weight=next(iter(weights), None))
 
     @property
     def _labels(self) -> list[Column]:
@@ -170,7 +181,8 @@ class PeopleColumns:
         rows = Rows(positive[of_label], codes, tuple(crossed), weight, score, cluster)
         n = len(rows) if count is None else int(count.sum())
         names = tuple(column.name for column in self.groups)
-        return People(rows, names, written, total, total - n, count), arrays
+        notes = tuple(table.notes)
+        return People(rows, names, written, total, total - n, count, notes), arrays
 
 
 def _group_texts(column: Column, kept: str) -> list[str]:
