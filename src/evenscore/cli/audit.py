@@ -9,6 +9,7 @@ from typer import Option
 from evenscore.cli.errors import command, say, say_written, sentences
 from evenscore.cli.options import (
     AuditedSource,
+    Called,
     Cluster,
     Gaps,
     Html,
@@ -20,7 +21,6 @@ from evenscore.cli.options import (
 )
 from evenscore.gaps import GapFamily, RateConstraint
 from evenscore.gaps.catalogue import constraint_names
-from evenscore.gaps.words import SelectedIs, Words
 
 
 @command
@@ -28,6 +28,7 @@ def audit(
     source: AuditedSource,
     score: Score,
     gaps: Gaps,
+    called: Called,
     cluster: Cluster = None,
     tolerance: Annotated[float, Option(help="The largest gap that counts as even.")] = 0.05,
     confidence_level: Annotated[float, Option(help="Confidence level of the intervals.")] = 0.95,
@@ -47,19 +48,6 @@ def audit(
         ),
     ] = None,
     seed: Seed = 0,
-    positives: Annotated[
-        str, Option(help="What to call people with the positive label.")
-    ] = "positives",
-    negatives: Annotated[
-        str, Option(help="What to call people with the other label.")
-    ] = "negatives",
-    selected: Annotated[
-        str, Option(help="What happens to people who are selected, such as: granted a loan.")
-    ] = "selected",
-    selected_is: Annotated[
-        SelectedIs | None,
-        Option(help="Whether being selected is good for a person (a loan) or bad (a prison term)."),
-    ] = None,
     trained_on: Annotated[
         bool | None,
         Option(
@@ -112,16 +100,15 @@ def audit(
     from evenscore.files.scored import read_scores
 
     table = source.table
-    check_outputs(table, html, json)
+    check_outputs(table, html=html, json=json)
     asked = _constraints(gaps, outcomes_known=source.label is not None)
-    words = Words(
-        positives=positives, negatives=negatives, selected=selected, selected_is=selected_is
-    )
     errors = Console(stderr=True, quiet=quiet)
     with sentences(quiet=quiet):
         people = source.read(
             read_scores, quiet=quiet, score=score, as_table=True, clusters=cluster or ()
         )
+        for note in people.notes:
+            say(f"Note: {note}", quiet=quiet)
         with errors.status("Auditing …"):
             result = audit_scores(
                 people.grouped(),
@@ -132,13 +119,13 @@ def audit(
                 min_group_size=min_group_size,
                 reference_group=reference_group,
                 random_state=seed,
-                words=words,
+                words=called.words(),
                 trained_on=trained_on,
                 title=title or f"{table.name}: {score} by {', '.join(source.group)}",
                 pos_label=people.pos_label or None,
                 outcomes_known=source.label is not None,
                 zero_weights=people.rows.zero_weights,
-                notes=[people.remark] if people.remark else (),
+                notes=[*people.notes, *filter(None, [people.remark])],
                 columns=people.names,
             )
     if html is not None:

@@ -1,9 +1,11 @@
 """Bad input is answered in one sentence, with exit code 2; warnings in one sentence each."""
 
 import inspect
+import shlex
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -11,6 +13,11 @@ from typing import Any
 
 import typer
 from rich.console import Console
+
+from evenscore.files.opening import AdvisedError
+
+GIVEN: ContextVar[tuple[str, ...]] = ContextVar("GIVEN", default=())
+"""The arguments of this command line."""
 
 
 def say(sentence: str, *, quiet: bool = False) -> None:
@@ -46,6 +53,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
                 part = {field: options.pop(field) for field in fields[name]}
                 options[name] = parameters[name].annotation(**part)
             return function(**options)
+        except AdvisedError as error:
+            say(str(error))
+            for way in _ways(error):
+                say(f"Try: {way}")
+            raise typer.Exit(2) from None
         except BrokenPipeError:  # whoever read our output has left: click ends quietly
             raise
         except (ValueError, ImportError) as error:
@@ -70,6 +82,23 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     required_first = sorted(by_name, key=lambda one: one.default is not one.empty)
     run.__signature__ = inspect.Signature(required_first)  # type: ignore[attr-defined]
     return run
+
+
+def _ways(error: AdvisedError) -> Iterable[str]:
+    """The command lines that would not be refused so: other names, or more options."""
+    given = ["evenscore", *(_renamed(one, error.instead) for one in GIVEN.get())]
+    if GIVEN.get() and (error.instead or error.options):
+        for options in error.options or ((),):
+            yield shlex.join([*given, *options])
+
+
+def _renamed(argument: str, instead: dict[str, str]) -> str:
+    """An argument, or the names in one such as --features=a,b, by other names."""
+    option, equals, value = argument.rpartition("=") if argument[:2] == "--" else ("", "", argument)
+    if value in instead:
+        return f"{option}{equals}{instead[value]}"
+    parts = (instead.get(part.strip(), part) for part in value.split(","))
+    return f"{option}{equals}{','.join(parts)}"
 
 
 @contextmanager

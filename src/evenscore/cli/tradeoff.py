@@ -81,7 +81,7 @@ def tradeoff(
     from evenscore.files.atomic import write_atomically
     from evenscore.showing.terminal import new_table
 
-    check_outputs(source.table, html, json)
+    check_outputs(source.table, html=html, json=json)
     at, penalties = numbers(tolerances, "--tolerances"), numbers(strengths, "--strengths")
     scorer = learner.scorer(gaps.constraints())
     several = len(gaps.rates()) > 1
