@@ -29,11 +29,13 @@ _DATE = re.compile(
 class Feature:
     """A column that a model looks at: a number, or one of `categories`.
 
-    A missing text belongs to no category.
+    A missing text belongs to no category. A number that is `percent` was written with a percent
+    sign where it was learned from, and read as a share.
     """
 
     name: str
     categories: tuple[str, ...] | None = None
+    percent: bool = False
 
     @property
     def width(self) -> int:
@@ -57,7 +59,7 @@ def find_features(columns: Sequence[Column]) -> tuple[list[Feature], list[Proble
         why, texts = _look(column, *numbers.get(column.sql, (0, 0, 0)))
         if why:
             problems.append(Problem(column, why, (("--exclude", column.name),)))
-        features.append(Feature(column.name, texts))
+        features.append(Feature(column.name, texts, column.percent))
     return features, problems
 
 
@@ -150,9 +152,21 @@ def read_features(
         refuse_columns(table, problems)
         for k, column in zip(numbers, read, strict=True):
             columns[k] = column
+            table.notes.extend(_percent_note(column, features[k]))
     refuse(table, feature_checks(columns, features, allow_missing=allow_missing))
     arrays = table.arrays(selection(feature_select(columns, features)))
     return feature_matrix(arrays, features), _unknown_categories(columns, features)
+
+
+def _percent_note(column: Column, feature: Feature) -> list[str]:
+    """A sentence where only one of the files, that learned from and this one, has percent signs."""
+    if column.percent == feature.percent:
+        return []
+    here, there = ("has", "had none") if column.percent else ("has no", "had them")
+    return [
+        f"{column} {here} percent signs and {there} where the model was fitted: it takes 0.5 to be "
+        "50%, so make sure that they mean the same."
+    ]
 
 
 def _unknown_categories(columns: Sequence[Column], features: Sequence[Feature]) -> list[str]:

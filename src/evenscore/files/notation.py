@@ -12,13 +12,16 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from evenscore.files.opening import AdvisedError, TableFile, listed
-from evenscore.files.values import Column, tidied
+from evenscore.files.values import Column, says_nothing, tidied
 
 Decimal = Literal["auto", "point", "comma"]
 
-_SPACE = r"[\s\p{Zs}]*"  # Zs: every kind of space, the narrow one of French numbers too
+# Every kind of space, the narrow one of French numbers too: RE2 calls them Zs, beside its \\s.
+_SPACES = "\t\n\f\r \u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+_SPACE = r"[\s\p{Zs}]*"
 _MONEY = r"(?:\p{Sc}|EUR|USD|GBP|CHF)"
 _MARKS = {"point": (".", ","), "comma": (",", ".")}  # the decimal mark, and one of thousands
+_BEFORE = "' +-$"  # what may stand before the first digit; others are ten times slower to trim
 _LOOK = 1000  # rows that usually show that a column is not of thousands
 _EXAMPLES = 3  # names in a sentence
 
@@ -85,30 +88,43 @@ def refuse_columns(table: TableFile, problems: Sequence[Problem]) -> None:
 class _Counts:
     """Of the values of a column that are something, how many are what."""
 
+    money: tuple[str | None, str | None]  # the first and last sign or code, as texts are sorted
+    signs: str  # all the characters of numbers
     present: int
+    plain: int
     point: int
     comma: int
     either: int
     unsettled: int  # a number in both ways, with a mark that only one of them takes as decimal
     percent: int
-    money: tuple[str | None, str | None]  # the first and last sign or code, as texts are sorted
 
     @classmethod
     def of(cls, column: Column) -> "_Counts":
-        sql = column.sql
-        values = (
-            f"SELECT {_is(sql, 'point')} AS p, {_is(sql, 'comma')} AS c, "
-            f"regexp_matches({sql}, '[.,]') AS marked, contains({sql}, '%') AS percent, "
-            f"nullif(regexp_extract({sql}, {_text(_MONEY)}), '') AS money "
-            f"FROM rows WHERE NOT ({column.lacking})"
+        """Count shapes, of which there are few: texts in which every digit is 9, or a leading 0."""
+        table, sql = column.table, column.sql
+        shape = f"translate({sql}, '012345678', '999999999')"
+        zero = f"starts_with(ltrim({sql}, {_text(_BEFORE)}), '0')"
+        table.query(
+            f"CREATE OR REPLACE TEMP TABLE shapes_{sql} AS SELECT n, example, "
+            "CASE WHEN zero THEN regexp_replace(shape, '9', '0') ELSE shape END AS shape "
+            f"FROM (SELECT {shape} AS shape, {zero} AS zero, count(*) AS n, min({sql}) AS example "
+            f"FROM rows WHERE {sql} IS NOT NULL GROUP BY ALL)"
         )
-        counts = column.table.one(
-            "SELECT count(*), count_if(p), count_if(c), count_if(p OR c), "
-            "count_if(p AND c AND marked), count_if(percent), min(money), max(money) "
+        values = (
+            f"SELECT n, shape, {_is('shape', 'point')} AS p, {_is('shape', 'comma')} AS c, "
+            "TRY_CAST(shape AS DOUBLE) IS NOT NULL AS plain, "
+            "regexp_matches(shape, '[.,]') AS marked, contains(shape, '%') AS percent, "
+            f"nullif(regexp_extract(shape, {_text(_MONEY)}), '') AS money "
+            f"FROM shapes_{sql} WHERE NOT ({says_nothing('example')})"
+        )
+        conditions = ("true", "plain", "p", "c", "p OR c", "p AND c AND marked", "percent")
+        sums = ", ".join(f"coalesce(sum(n) FILTER ({one}), 0)::BIGINT" for one in conditions)
+        *counts, first, last, shapes = table.one(
+            f"SELECT {sums}, min(money), max(money), string_agg(shape, '') FILTER (p OR c) "
             f"FROM ({values})"
         )
-        present, point, comma, either, unsettled, percent, *money = counts
-        return cls(present, point, comma, either, unsettled, percent, (money[0], money[1]))
+        signs = "".join(sorted({*(shapes or "")}))
+        return cls((first, last), signs, *counts)
 
     def all_are(self, decimal: str) -> bool:
         """Whether every value is a number in this way."""
@@ -131,11 +147,14 @@ def as_numbers(
     """
     columns = tidied(columns)
     asked = [column for column in columns if column.is_text and (table.kind == "csv" or not texts)]
-    odd, plain = _odd_and_plain(table, asked)
+    plain = [column for column in asked if column.tidy]
     ways: dict[Column, tuple[str, _Counts]] = {}
     problems: list[Problem] = []
-    for column in odd:
+    for column in (column for column in asked if not column.tidy):
         counts = _Counts.of(column)
+        if counts.plain == counts.present:
+            plain.append(column)
+            continue
         problem = _problem(column, counts, decimal, texts=texts)
         if problem is not None:
             problems.append(problem)
@@ -149,11 +168,8 @@ def as_numbers(
                 ways[column] = "comma", thousands
             elif thousands is not None:
                 problems.append(_two_ways(column, thousands))
-    numbers = {
-        column: f"CASE WHEN NOT ({column.lacking}) THEN {_number(column, *way)} END"
-        for column, way in ways.items()
-    }
-    told = {column: _how(column, ways[column][0], number) for column, number in numbers.items()}
+    numbers = {column: _number(column.sql, *way) for column, way in ways.items()}
+    told = {column: _how(column, *way) for column, way in ways.items()}
     table.notes.extend(_sentences(told))
     if numbers and table.kind == "csv":
         table.add({f"n{column.sql}": number for column, number in numbers.items()})
@@ -163,30 +179,25 @@ def as_numbers(
             sql=f"n{column.sql}" if table.kind == "csv" else f"({number})",
             kind="DOUBLE",
             tidy=False,
+            percent=ways[column][1].percent > 0,
         )
         for column, number in numbers.items()
     }
     return [read.get(column.sql, column) for column in columns], problems
 
 
-def _odd_and_plain(
-    table: TableFile, columns: Sequence[Column]
-) -> tuple[list[Column], list[Column]]:
-    """The columns with a text that is no plain number, and those without."""
-    counts = table.aggregates([f"count_if({column.odd_text})" for column in columns])
-    odd = [column for column, n in zip(columns, counts, strict=True) if n]
-    return odd, [column for column in columns if column not in odd]
-
-
-def _number(column: Column, decimal: str, counts: _Counts) -> str:
+def _number(sql: str, decimal: str, counts: _Counts) -> str:
     """SQL of the value as a double. Of a percentage, the exponent is changed: 50.3 % is 0.503."""
     mark, other = _MARKS[decimal]
-    digits = f"regexp_replace({column.sql}, {_text(_MONEY)}, '', 'g')"
-    signs = _text(rf"[\s\p{{Zs}}%'’{other}]")
-    digits = f"regexp_replace({digits}, {signs}, '', 'g')"
-    digits = f"replace(replace({digits}, '−', '-'), '{mark}', '.')"
+    if counts.money[0] is not None:
+        sql = f"regexp_replace({sql}, {_text(_MONEY)}, '', 'g')"
+    # What is left out comes first: the other mark may be a point.
+    becomes = {**dict.fromkeys(f"{other}{_SPACES}%’'", ""), mark: ".", "−": "-"}
+    for sign, plain in becomes.items():
+        if sign in counts.signs and sign != plain:
+            sql = f"replace({sql}, {_text(sign)}, '{plain}')"
     hundredth = " || 'e-2'" if counts.percent else ""
-    return f"TRY_CAST({digits}{hundredth} AS DOUBLE)"
+    return f"TRY_CAST({sql}{hundredth} AS DOUBLE)"
 
 
 def _problem(column: Column, counts: _Counts, decimal: Decimal, *, texts: bool) -> Problem | None:
@@ -227,7 +238,7 @@ def _problem(column: Column, counts: _Counts, decimal: Decimal, *, texts: bool) 
 
 def _two_ways(column: Column, counts: _Counts) -> Problem:
     """A column that is numbers in both ways, and others in each."""
-    readings = ", ".join(_number(column, way, counts) for way in _MARKS)
+    readings = ", ".join(_number(column.sql, way, counts) for way in _MARKS)
     marked = f"regexp_matches({column.sql}, '[.,]') AND NOT ({column.lacking})"
     text, *values = column.table.one(
         f"SELECT {column.sql}, {readings} FROM rows WHERE {marked} LIMIT 1"
@@ -267,17 +278,15 @@ def _value(column: Column, condition: str) -> str:
 # ---------------------------------------------------------------------- what is told
 
 
-def _how(column: Column, decimal: str, number: str) -> tuple[str, str]:
+def _how(column: Column, decimal: str, counts: _Counts) -> tuple[str, str]:
     """In which way numbers are written, and an example: the shortest that shows all of it."""
-    special = rf"regexp_matches({column.sql}, '[^-+.\deE]')"
-    if decimal == "comma":
-        special = f"(contains({column.sql}, '.') OR {special})"
     mark, other = _MARKS[decimal]
     apart = _text(rf"\d[{other}'’\s\p{{Zs}}]\d{{3}}")
-    telling = f"regexp_matches(v, {apart}) DESC, contains(v, ',') DESC, length(v), v"
-    examples = f"SELECT {column.sql} AS v, {number} AS x FROM rows WHERE {special}"
     text, value = column.table.one(
-        f"SELECT v, x FROM ({examples}) WHERE x IS NOT NULL ORDER BY {telling} LIMIT 1"
+        f"SELECT example, {_number('example', decimal, counts)} AS x "
+        f"FROM shapes_{column.sql} WHERE x IS NOT NULL ORDER BY regexp_matches(example, {apart}) "
+        r"DESC, contains(example, ',') DESC, regexp_matches(example, '[^-+.\deE]') DESC, "
+        "length(example), example LIMIT 1"
     )
     signs = {
         "decimal commas": mark == "," and "," in text,

@@ -29,7 +29,8 @@ _MISSING = "{column} is missing at {row}{more}; fill or drop such rows first{opt
 class Column:
     """A column of a table, and SQL for its values.
 
-    One that is `tidy` is known to hold finite numbers, or texts that are, and NULL (see `tidied`).
+    One that is `tidy` is known to hold finite numbers, or texts that are, and NULL (see `tidied`);
+    the shares of one that is `percent` were written with percent signs.
     """
 
     table: TableFile
@@ -37,6 +38,7 @@ class Column:
     name: str
     kind: str
     tidy: bool = False
+    percent: bool = False
 
     @classmethod
     def named(cls, table: TableFile, name: str) -> Self:
@@ -79,11 +81,10 @@ class Column:
         if self.tidy:
             return missing
         if self.is_text:
-            nothing = f"lower(trim({self.sql}, {_BLANK})) IN {_NOTHING}"
             # Trimming is slow: only where there is no number to be seen.
             return (
                 f"{missing} OR CASE WHEN {self.number} IS NULL OR {_is_nan(self.number)} "
-                f"THEN {nothing} ELSE false END"
+                f"THEN {says_nothing(self.sql)} ELSE false END"
             )
         return f"{missing} OR {_is_nan(self.sql)}" if self.kind in _REAL else missing
 
@@ -173,6 +174,11 @@ def tidied(columns: Sequence[Column]) -> list[Column]:
         if present == (finite or 0)  # of NULL alone, nothing
     }
     return [replace(column, tidy=column.sql in tidy) for column in columns]
+
+
+def says_nothing(text: str) -> str:
+    """SQL that tells whether a text in a column of numbers says that there is none."""
+    return f"lower(trim({text}, {_BLANK})) IN {_NOTHING}"
 
 
 def _is_nan(value: str) -> str:
