@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 
 import numpy as np
 from typer.testing import CliRunner
@@ -19,14 +20,19 @@ def run(*arguments):
 
 def refused(*arguments):
     """The sentence that a command refuses its input with."""
+    return advised(*arguments)[0]
+
+
+def advised(*arguments):
+    """That sentence, and the command lines that it advises instead, if any."""
     result = run(*arguments)
-    told = result.stderr
     assert result.exit_code == 2, (result.exit_code, result.output)
-    assert told.count("\n") == 1, told
-    assert told.endswith(".\n"), told
-    assert "Traceback" not in told
     assert result.stdout == ""
-    return told.strip()
+    assert "Traceback" not in result.stderr
+    told, *ways = result.stderr.splitlines()
+    assert told.endswith("."), result.stderr
+    assert all(way.startswith("Try: evenscore ") for way in ways), result.stderr
+    return told, *(shlex.split(way)[2:] for way in ways)
 
 
 def people(n=600, seed=0, shift=0.6):

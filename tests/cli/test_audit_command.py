@@ -1,5 +1,6 @@
 import gzip
 import os
+import shlex
 import subprocess
 import sys
 
@@ -33,12 +34,12 @@ def in_memory(columns, title, groups=("sex",), **options):
 
 
 def test_the_numbers_are_those_of_an_audit_in_memory(table, tmp_path):
-    result = run("audit", table, *ASKED, "--json", tmp_path / "out" / "a.json")
+    result = run("audit", table, *ASKED, "--json", tmp_path / "a.json")
     assert result.exit_code == 0
     assert "Who is in the sample" in result.stdout
     assert result.stderr == ""
     expected = in_memory(people(), "scores.csv: score by sex")
-    assert numbers(tmp_path / "out" / "a.json") == numbers_of(expected)
+    assert numbers(tmp_path / "a.json") == numbers_of(expected)
 
 
 def test_parquet_gives_the_same_numbers(table, tmp_path):
@@ -283,6 +284,7 @@ def test_a_real_process(table, tmp_path):
     assert done.stderr == (
         "scores.csv has no column 'scroe' (did you mean 'score'?); it has 'repaid', 'score', "
         "'sex', 'age', 'income', 'job'.\n"
+        f"Try: evenscore {shlex.join(command[3:])}\n"
     )
 
 
@@ -411,7 +413,12 @@ def changed(tmp_path, column, value, row=4):
         ("score", "inf", "Column 'score' of scores.csv is infinite at row 5 below the header;"),
         ("score", "1e999", "Column 'score' of scores.csv is infinite at row 5"),
         ("score", "high", "must hold numbers, but it is 'high' at row 5 below the header."),
-        ("score", "0,5", "but it is '0,5' at row 5 below the header: write decimals with a point."),
+        (
+            "score",
+            "0,5",
+            "has decimal commas in some rows and decimal points in others: it is "
+            "'0,5' at row 5 below the header, and '",
+        ),
         ("sex", "", "Column 'sex' of scores.csv is missing at row 5 below the header;"),
         ("repaid", "", "Column 'repaid' of scores.csv is missing at row 5 below the header;"),
         ("repaid", "maybe", "must have two labels, but it has 'maybe', 'no', 'yes'."),
@@ -471,7 +478,8 @@ def test_columns_in_two_roles(table):
 def test_two_columns_of_one_name(tmp_path):
     path = tmp_path / "scores.csv"
     path.write_text("repaid,score,sex,score\nyes,1,f,2\nno,2,m,3\n")
-    assert refused("audit", path, *ASKED) == "scores.csv has 2 columns called 'score'."
+    told = "scores.csv has 2 columns called 'score', and they differ: say which one you mean, "
+    assert refused("audit", path, *ASKED) == f"{told}'score#1' or 'score#2'."
 
 
 def test_negative_weights(tmp_path):
@@ -486,10 +494,10 @@ def test_negative_weights(tmp_path):
     [
         (b"", "scores.csv is empty: not even a header is in it."),
         (b"\n\n", "The first line of scores.csv is empty: its header must be there."),
-        (b"\xff\xfeh\x00i\x00", "scores.csv is UTF-16 text: save it as UTF-8."),
-        (b"repaid,score,sex\nyes,1,\xe9\n", "scores.csv is not UTF-8 text"),
-        (b"r\xe9,score,sex\nyes,1,f\n", "scores.csv is not UTF-8 text: save it as UTF-8."),
-        (b"PK\x03\x04rest", "scores.csv is a zip archive, perhaps of a spreadsheet"),
+        (b"\xff\xfeh\x00i\x00\x00", "scores.csv is neither UTF-8 nor UTF-16 text: save it as"),
+        (b"repaid,score,sex\nyes,1,\x81\n", "scores.csv is neither UTF-8 nor Windows-1252 text"),
+        (b"PK\x03\x04rest", "scores.csv is a spreadsheet or a zip archive: export it as CSV or"),
+        (b"\xd0\xcf\x11\xe0rest", "scores.csv is a spreadsheet or a zip archive: export it as"),
         (b"PAR1 not really", "scores.csv cannot be read: "),
         (b"\x1f\x8bnot gzip", "The header of scores.csv cannot be read: "),
         (b"repaid,score,sex\nyes,1\n", "scores.csv has 2 values on line 2, but 3 in its header."),

@@ -59,7 +59,8 @@ def test_held_out_rows_are_those_shown(table, tmp_path):
     result = run("fit", table, *FIT, "--model", "linear", "-o", tmp_path / "m.skops")
     assert "learned from 480 rows and 5 features" in " ".join(result.stdout.split())
     assert "120 rows held out" in " ".join(result.stdout.split())
-    assert "AUC 0." in result.stdout
+    assert "without constraints" in result.stdout
+    assert "price" in result.stdout
 
 
 def test_neural(table, tmp_path):
@@ -344,7 +345,7 @@ def test_fit_at_cuts_says_the_price(table, tmp_path):
             "--tolerance", "0.1", "--model", "linear", "-o", output,
         ).stdout.split()
     )  # fmt: skip
-    assert "Without constraints, a score learned from the same rows has an AUC of" in told
+    assert "What the constraints cost, and what they mend" in told
     assert "fnr_gap at cuts that select 20% to 60%" in told
     assert output.exists()
 
@@ -387,3 +388,41 @@ def test_tradeoff_shows_the_price_of_each_rate(table, tmp_path):
     stored = json.loads(kept.read_text())
     assert [len(claim["kinds"]) for claim in stored["prices"]["claims"]] == [0, 1, 1, 2]
     assert "What each claim costs" in page.read_text()
+
+
+# ---------------------------------------------------------------------- the report of a fit
+
+
+def test_fit_writes_a_report_of_the_rows_held_out(table, tmp_path):
+    page, kept = tmp_path / "r.html", tmp_path / "r.json"
+    words = ("--positives", "people who repaid", "--selected", "granted a loan")
+    asked = ("--cuts", "everyone=0.2:0.6", "--equal", "fnr", "--tolerance", "0.1", "--features",
+             "age,income", "--model", "linear", "-o", tmp_path / "m.skops")  # fmt: skip
+    result = run("fit", table, *ASKED, *asked, *words, "--html", page, "--json", kept)
+    assert result.exit_code == 0, result.output
+    stored = numbers(kept)
+    assert stored["sample"]["n"] == 120
+    assert stored["sample"]["pos_label"] == "yes"
+    assert stored["settings"]["tolerance"] == 0.1
+    text = page.read_text(encoding="utf-8")
+    assert "without constraints" in text
+    assert "people who repaid" in text
+    assert "granted a loan" in text
+    # The table on the terminal has the AUC of the report, and the price beside it.
+    told = {row.split("  ")[0].strip(): row.split() for row in result.stdout.splitlines() if row}
+    auc = stored["blocks"]["ranking"]["auc"]["value"]
+    assert told["with constraints"][2] == f"{auc:.3f}"
+    price = float(told["without constraints"][2]) - auc
+    assert float(told["price"][1]) == pytest.approx(price, abs=0.0011)
+    assert result.stdout.splitlines()[-3:] == [
+        f"Written: {path}" for path in (tmp_path / "m.skops", page, kept)
+    ]
+
+
+def test_a_report_of_the_rows_learned_from_has_no_comparison(table, tmp_path):
+    page, kept = tmp_path / "r.html", tmp_path / "r.json"
+    options = ("--model", "linear", "--test-fraction", "0", "-o", tmp_path / "m.skops", "--quiet")
+    result = run("fit", table, *FIT, *options, "--html", page, "--json", kept)
+    assert (result.exit_code, result.output) == (0, "")
+    assert numbers(kept)["sample"]["n"] == 600
+    assert "without constraints" not in page.read_text(encoding="utf-8")

@@ -96,7 +96,7 @@ def test_several_groups_other_names_and_parquet(tmp_path):
     other = write(tmp_path / "other.csv", named)
     out = tmp_path / "out.csv"
     told = refused("score", maps, other, "-o", out)
-    assert told.startswith("other.csv has no column 'score'")
+    assert told.startswith("other.csv has no columns 'score', 'sex' and 'old'; it has")
     names = ("--score", "s", "--group", "g1", "--group", "g2", "--column", "fair")
     assert run("score", maps, other, "-o", out, *names).exit_code == 0
     expected = es.Repair.from_json(maps).transform(

@@ -2,15 +2,16 @@
 
 import io
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from evenscore import __version__
 from evenscore.cli.audit import audit
 from evenscore.cli.constraints import constraints
 from evenscore.cli.demo import demo
-from evenscore.cli.errors import Recorded
+from evenscore.cli.errors import GIVEN
 from evenscore.cli.fit import fit
 from evenscore.cli.repair import repair
 from evenscore.cli.reproduce import reproduce
@@ -18,14 +19,24 @@ from evenscore.cli.score import score
 from evenscore.cli.tradeoff import tradeoff
 from evenscore.cli.verify import verify
 
+
+class _Remembering(TyperGroup):
+    """Remembers what was asked: a report says it, and a refusal says what to ask instead."""
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
+        GIVEN.set(tuple(args))
+        return super().make_context(info_name, args, *more, **extra)
+
+
 app = typer.Typer(
+    cls=_Remembering,
     help="Audit scores that rank people: are they fair between groups, and at which thresholds?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_show_locals=False,  # they may hold data about people
 )
 for command in (audit, verify, fit, repair, score, tradeoff, constraints, reproduce, demo):
-    app.command(cls=Recorded)(command)
+    app.command()(command)
 
 
 def _version(wanted: bool) -> None:

@@ -14,7 +14,6 @@ from evenscore.cli.options import AuditedSource, Gaps, Html, Json, Quiet, check_
 
 @command
 def audit(
-    context: typer.Context,
     source: AuditedSource,
     gaps: Gaps,
     asked: Asked,
@@ -82,13 +81,13 @@ def audit(
     from evenscore.auditing.declared import Declared
 
     table = source.table
-    check_outputs(table, html, json)
+    check_outputs(table, html=html, json=json)
     if declare is not None:
-        check_outputs(declare, html, json)
+        check_outputs(declare, html=html, json=json)
     result = FileAudit(source, gaps, asked).run(
         declared=Declared() if declare is None else Declared.from_toml(declare),
         name=table.name,
-        command=command_line(context),
+        command=command_line(),
         date=given_date(date),
         quiet=quiet,
     )
@@ -99,8 +98,13 @@ def audit(
     if json is not None:
         result.to_json(json)
     console = Console(quiet=quiet)
-    if result.provenance is not None and result.provenance.rows.left_out:
-        console.print(f"{result.warnings[0]} What follows is about the others.\n", highlight=False)
+    counts = None if result.provenance is None else result.provenance.rows
+    if counts is not None and counts.left_out:
+        console.print(
+            f"{counts.left_out:,} of {counts.read:,} rows lack a value and were left out. What "
+            "follows is about the others.\n",
+            highlight=False,
+        )
     if format_name == "markdown":
         console.print(result.to_markdown(), markup=False, highlight=False, soft_wrap=True, end="")
     else:

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 from rich.console import Console
 from typer import Option
 
-from evenscore.cli.errors import sentences
-from evenscore.cli.options import AuditedSource, Cluster, Gaps, Score, Seed
+from evenscore.cli.errors import say, sentences
+from evenscore.cli.options import AuditedSource, Called, Cluster, Gaps, Score, Seed
 from evenscore.gaps import GapFamily, RateConstraint
 from evenscore.gaps.catalogue import constraint_names
-from evenscore.gaps.words import SelectedIs, Words
 
 if TYPE_CHECKING:
     from evenscore.auditing.declared import Declared
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Asked(Called):
     """What else an audit is asked about the scores of a file."""
 
     score: Score
@@ -52,33 +51,6 @@ class Asked:
         ),
     ] = None
     seed: Seed = 0
-    people: Annotated[str, Option(help="What to call the people, such as: applicants.")] = "people"
-    positives: Annotated[str, Option(help="What to call people with the positive label.")] = (
-        "positives"
-    )
-    negatives: Annotated[str, Option(help="What to call people with the other label.")] = (
-        "negatives"
-    )
-    selected: Annotated[
-        str, Option(help="What happens to people who are selected, such as: granted a loan.")
-    ] = "selected"
-    selected_is: Annotated[
-        SelectedIs | None,
-        Option(help="Whether being selected is good for a person (a loan) or bad (a prison term)."),
-    ] = None
-    refused: Annotated[
-        str,
-        Option(
-            help="What happens to everybody else, such as: refused.", show_default="not selected"
-        ),
-    ] = ""
-    group_name: Annotated[
-        list[str] | None,
-        Option(
-            help="What to call a group, in the plural, such as female=women.",
-            show_default="its label",
-        ),
-    ] = None
     trained_on: Annotated[
         bool | None,
         Option(
@@ -88,18 +60,6 @@ class Asked:
         ),
     ] = None
     title: Annotated[str | None, Option(help="Title of the report.")] = None
-
-    @property
-    def words(self) -> Words:
-        """What people and outcomes are called."""
-        names = {}
-        for text in self.group_name or ():
-            label, sign, name = text.rpartition("=")
-            if not sign or not label.strip() or not name.strip():
-                raise ValueError(f"--group-name is written as female=women, not as {text!r}.")
-            names[label.strip()] = name.strip()
-        given = {one.name: getattr(self, one.name) for one in fields(Words) if one.name != "groups"}
-        return Words(**given, groups=tuple(names.items()))
 
 
 class FileAudit(NamedTuple):
@@ -155,6 +115,8 @@ class FileAudit(NamedTuple):
                 as_table=True,
                 clusters=asked.cluster or (),
             )
+            for note in people.notes:
+                say(f"Note: {note}", quiet=quiet)
             with Console(stderr=True, quiet=quiet).status("Auditing …"):
                 result = audit_scores(
                     people.grouped(),
@@ -165,7 +127,7 @@ class FileAudit(NamedTuple):
                     min_group_size=asked.min_group_size,
                     reference_group=asked.reference_group,
                     random_state=asked.seed,
-                    words=asked.words,
+                    words=asked.words(),
                     label=source.label,
                     neg_label=people.neg_label,
                     trained_on=asked.trained_on,
@@ -174,7 +136,7 @@ class FileAudit(NamedTuple):
                     pos_label=people.pos_label or None,
                     outcomes_known=source.label is not None,
                     zero_weights=people.rows.zero_weights,
-                    notes=[people.remark] if people.remark else (),
+                    notes=[*people.notes, *filter(None, [people.remark])],
                     columns=people.names,
                 )
         roles = {

@@ -10,7 +10,7 @@ from rich.text import Text
 from typer import Option
 
 from evenscore.cli.errors import command
-from evenscore.cli.options import Quiet
+from evenscore.cli.options import Quiet, check_outputs
 from evenscore.gaps import Cuts, RateConstraint
 from evenscore.gaps.words import Words
 
@@ -47,14 +47,14 @@ def demo(
     from evenscore.auditing.audit import audit
     from evenscore.choosing import claim_prices
     from evenscore.datasets import load_adult
-    from evenscore.files.atomic import target_file, write_atomically
+    from evenscore.files.atomic import write_atomically
     from evenscore.learning.boosted import BoostedScorer
     from evenscore.learning.price import PriceWarning
     from evenscore.showing.report import render_comparison
     from evenscore.showing.terminal import block_table
     from evenscore.showing.tradeoff import price_table
 
-    target_file(html)  # refused before a minute is spent
+    check_outputs(html=html)  # refused before a minute is spent
     console = Console(width=min(Console().width, 110), highlight=False, quiet=quiet)
     data = load_adult()
     X, y, groups = data.X[data.train], data.y[data.train], data.groups[data.train]

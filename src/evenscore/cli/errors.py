@@ -3,8 +3,9 @@
 import inspect
 import shlex
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -12,9 +13,11 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from typer.core import TyperCommand
 
-_ARGUMENTS = "evenscore.arguments"
+from evenscore.files.opening import AdvisedError
+
+GIVEN: ContextVar[tuple[str, ...]] = ContextVar("GIVEN", default=())
+"""The arguments of this command line."""
 
 
 def say(sentence: str, *, quiet: bool = False) -> None:
@@ -50,6 +53,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
                 part = {field: options.pop(field) for field in fields[name]}
                 options[name] = parameters[name].annotation(**part)
             return function(**options)
+        except AdvisedError as error:
+            say(str(error))
+            for way in _ways(error):
+                say(f"Try: {way}")
+            raise typer.Exit(2) from None
         except BrokenPipeError:  # whoever read our output has left: click ends quietly
             raise
         except (ValueError, ImportError) as error:
@@ -76,18 +84,26 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-class Recorded(TyperCommand):
-    """A command that remembers its arguments as they were given."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse them, as typer does."""
-        ctx.meta[_ARGUMENTS] = [ctx.info_name, *args]
-        return super().parse_args(ctx, args)
-
-
-def command_line(context: typer.Context) -> str:
+def command_line() -> str:
     """The command as it was given, as one line for a shell."""
-    return shlex.join(["evenscore", *context.meta[_ARGUMENTS]])
+    return shlex.join(["evenscore", *GIVEN.get()])
+
+
+def _ways(error: AdvisedError) -> Iterable[str]:
+    """The command lines that would not be refused so: other names, or more options."""
+    given = ["evenscore", *(_renamed(one, error.instead) for one in GIVEN.get())]
+    if GIVEN.get() and (error.instead or error.options):
+        for options in error.options or ((),):
+            yield shlex.join([*given, *options])
+
+
+def _renamed(argument: str, instead: dict[str, str]) -> str:
+    """An argument, or the names in one such as --features=a,b, by other names."""
+    option, equals, value = argument.rpartition("=") if argument[:2] == "--" else ("", "", argument)
+    if value in instead:
+        return f"{option}{equals}{instead[value]}"
+    parts = (instead.get(part.strip(), part) for part in value.split(","))
+    return f"{option}{equals}{','.join(parts)}"
 
 
 @contextmanager

@@ -4,21 +4,33 @@ import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from rich.console import Console
 from sklearn.base import clone
 from typer import Option
 
-from evenscore.cli.errors import command, say_written, sentences
-from evenscore.cli.options import Cluster, Gaps, Learner, Quiet, Source, check_outputs
+from evenscore.cli.errors import command, say, say_written, sentences
+from evenscore.cli.options import (
+    Called,
+    Cluster,
+    Gaps,
+    Html,
+    Json,
+    Learner,
+    Quiet,
+    Source,
+    check_outputs,
+)
 
 if TYPE_CHECKING:
-    from evenscore.gaps import GapFamily
+    from rich.table import Table
+
+    from evenscore.inference.estimate import Estimate
     from evenscore.learning.price import Price
     from evenscore.learning.training_set import TrainingSet
-    from evenscore.scores import GroupedScores
+    from evenscore.scores.arrays import Floats
 
 _BLIND = 0.01  # of AUC: what blindness costs is told from so much on
 
@@ -29,6 +41,7 @@ def fit(
     output: Annotated[Path, Option("--output", "-o", help="The model to write, a .skops file.")],
     gaps: Gaps,
     learner: Learner,
+    called: Called,
     cluster: Cluster = None,
     tolerance: Annotated[float, Option(help="The largest gap that may be left.")] = 0.02,
     strength: Annotated[
@@ -38,6 +51,8 @@ def fit(
     test_fraction: Annotated[
         float, Option(help="Share of the rows held out to look at the score on.")
     ] = 0.2,
+    html: Html = None,
+    json: Json = None,
     quiet: Quiet = False,
 ) -> None:
     r"""Learn a score that ranks people well and is fair at the cuts that will be used.
@@ -51,13 +66,15 @@ def fit(
     Columns of numbers are used as they are, columns of text as one feature per
     category. Groups are needed to learn the score, not to score anyone. A share
     of the rows of each class and group is held out: the AUC and gaps shown are
-    theirs, beside those of a score learned without constraints. If there are
-    several rows per person, household or branch, say so with --cluster: nobody is
-    then both trained on and held out, and intervals are not too narrow.
+    theirs, beside those of a score learned without constraints. With --html they
+    are also a report, an audit of the score on these rows that opens with what
+    the constraints changed. If there are several rows per person, household or
+    branch, say so with --cluster: nobody is then both trained on and held out,
+    and intervals are not too narrow.
 
     Examples:
       evenscore fit people.csv --label repaid --pos-label yes --group sex \
-        --cuts everyone=0.1:0.4 --equal fnr -o model.skops
+        --cuts everyone=0.1:0.4 --equal fnr -o model.skops --html report.html
 
       evenscore fit people.parquet --label y --group sex --exclude id \
         --constraint inter_group --tolerance 0.02 --model linear -o m.skops
@@ -71,10 +88,10 @@ def fit(
     from evenscore.inference.decisions import decide
     from evenscore.learning.price import PriceWarning
     from evenscore.learning.training_set import TrainingSet
-    from evenscore.showing.numbers import interval, plain, reasons
+    from evenscore.showing.numbers import reasons
     from evenscore.showing.terminal import gap_table
 
-    check_outputs(source.table, output)
+    check_outputs(source.table, model=output, html=html, json=json)
     asked = gaps.constraints()
     how = {"tolerance": tolerance} if strength is None else {"strength": strength}
     scorer = learner.scorer(asked, **how, verbose=not quiet)
@@ -111,38 +128,107 @@ def fit(
         highlight=False,
     )
     families = as_constraints(asked)
-    before = shown.grouped(free.decision_function(shown.X))
-    scores = shown.grouped(model.score(shown.X))
-    auc, _ = auc_estimates(scores)
-    console.print(_price(before, auc.value, families), highlight=False)
-    if scorer.price_ is not None and (scorer.price_.of_blindness or 0.0) > _BLIND:
-        console.print(_of_blindness(scorer.price_), highlight=False)
+    both = model.score(shown.X), free.decision_function(shown.X)
+    scores, before = (shown.grouped(score) for score in both)
+    aucs = [auc_estimates(some)[0] for some in (scores, before)]
+    auc, free_gaps = aucs[0], family_estimates(before, families)
     gaps_left = decide(
         family_estimates(scores, families),
         tolerance,
         auc.confidence_level,
         intervals=family_intervals(scores, families),
     )
-    ranks = f"AUC {plain(auc.value)} ({interval(auc.low, auc.high)})"
-    title = f"{ranks}; gaps: even is zero, the tolerance {tolerance:g}"
+    console.print(_beside(aucs, [gaps_left, free_gaps], _price(shown, both)))
+    if scorer.price_ is not None and (scorer.price_.of_blindness or 0.0) > _BLIND:
+        console.print(_of_blindness(scorer.price_), highlight=False)
+    title = f"With constraints, gaps: even is zero, the tolerance {tolerance:g}"
     console.print(gap_table(title, gaps_left, auc.confidence_level, notes=reasons([auc])))
     n_clusters = None if shown.cluster is None else len(np.unique(shown.cluster))
     console.print(independence(len(shown), n_clusters), highlight=False)
-    say_written(output, quiet=quiet)
+    if html is not None or json is not None:
+        with sentences(quiet=quiet), Console(stderr=True, quiet=quiet).status("Auditing …"):
+            request: dict[str, Any] = {
+                "sensitive_features": people.columns(shown.codes),
+                "pos_label": people.pos_label,
+                "sample_weight": shown.weight,
+                "cluster": shown.cluster,
+                "cuts": gaps.where(),
+                "constraints": asked,
+                "words": called.words(),
+                "tolerance": tolerance,
+                "trained_on": held_out is None,
+                "random_state": learner.seed,
+            }
+            labels = np.where(shown.positive, people.pos_label, f"not {people.pos_label}")
+            title = f"{source.table.name}: a fair score by {', '.join(source.group)}"
+            _report(labels, both, request, title, html, json, compared=held_out is not None)
+    say_written(output, html, json, quiet=quiet)
 
 
-def _price(before: "GroupedScores", auc: float, families: Sequence["GapFamily"]) -> str:
-    """What the constraints cost, and what they mended."""
-    from evenscore.gaps.family import family_values, largest
-    from evenscore.scores.aucs import auc_matrix
+def _price(rows: "TrainingSet", scores: tuple["Floats", "Floats"]) -> "Estimate":
+    """By how much the AUC of the first of two scores is below the other's, paired by person."""
+    from evenscore.inference.paired import PairedScores, paired_auc
+    from evenscore.scores.reading import Rows
 
-    free, worst = float(auc_matrix(before).overall), abs(largest(family_values(before, families)))
-    change = f"The price is {free - auc:.3f}" if free > auc else "It costs no AUC here"
-    gap = "" if np.isnan(worst) else f" and a largest gap of {worst:.3f}"
-    return (
-        f"Without constraints, a score learned from the same rows has an AUC of {free:.3f}{gap}. "
-        f"{change}: with them the AUC is {auc:.3f}."
-    )
+    people = Rows(rows.positive, rows.codes, rows.groups, rows.weight, None, rows.cluster)
+    return paired_auc(PairedScores(people, (scores[1], scores[0]))).difference
+
+
+def _beside(
+    aucs: Sequence["Estimate"], gaps: Sequence[Sequence["Estimate"]], price: "Estimate"
+) -> "Table":
+    """The score without constraints above the one with them, and what they cost."""
+    from evenscore.inference.estimate import percent
+    from evenscore.showing.numbers import interval, plain, reasons
+    from evenscore.showing.terminal import new_table
+
+    level = f"{percent(price.confidence_level)} interval"
+    columns = ("score", "AUC", level, "largest gap", level)
+    rows = []
+    for name, k in (("without constraints", 1), ("with constraints", 0)):
+        worst = max(gaps[k], key=lambda gap: np.nan_to_num(abs(gap.value), nan=-1.0))
+        ends = (worst.low, worst.high) if worst.value >= 0.0 else (-worst.high, -worst.low)
+        auc = aucs[k]
+        size = (plain(abs(worst.value)), interval(*ends, "signed"))
+        rows.append((name, plain(auc.value), interval(auc.low, auc.high), *size))
+    rows.append(("price", plain(price.value), interval(price.low, price.high, "signed"), "", ""))
+    title = "What the constraints cost, and what they mend"
+    return new_table(title, columns, rows, reasons([*aucs, price]))
+
+
+def _report(
+    labels: Any,
+    scores: tuple["Floats", "Floats"],
+    request: dict[str, Any],
+    title: str,
+    html: Path | None,
+    json: Path | None,
+    *,
+    compared: bool,
+) -> None:
+    """An audit of the fair score; a page of it opens with what changed, if that can be `compared`.
+
+    `scores` are the fair one and the one without constraints.
+    """
+    from evenscore.auditing.audit import audit
+    from evenscore.files.atomic import write_atomically
+    from evenscore.showing.report import render_comparison
+
+    fair = audit(labels, scores[0], title=title, **request)
+    if json is not None:
+        fair.to_json(json)
+    if html is None:
+        return
+    if compared:
+        ordinary = audit(labels, scores[1], title="without constraints", **request)
+        try:
+            comparison = fair.compare(ordinary)
+        except ValueError as error:
+            say(f"Note: the report has no comparison with the score without constraints: {error}")
+        else:
+            write_atomically(html, render_comparison(ordinary, fair, comparison, title))
+            return
+    fair.to_html(html)
 
 
 def _of_blindness(price: "Price") -> str:

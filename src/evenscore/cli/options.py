@@ -2,8 +2,8 @@
 
 import math
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -12,9 +12,13 @@ from typer import Argument, Option
 
 from evenscore.cli.errors import say
 from evenscore.files.atomic import target_file
+from evenscore.files.notation import Decimal as DecimalMark
+from evenscore.files.opening import AdvisedError
+from evenscore.files.people import People
 from evenscore.gaps import Cuts, GapFamily, RateConstraint, RocConstraint
 from evenscore.gaps.catalogue import constraint_names
 from evenscore.gaps.cuts import DEFAULT_CUTS
+from evenscore.gaps.words import SelectedIs, Words
 
 Read = TypeVar("Read")
 
@@ -32,6 +36,13 @@ Cluster = Annotated[
     ),
 ]
 Seed = Annotated[int, Option(help="Random seed.")]
+Decimal = Annotated[
+    DecimalMark,
+    Option(
+        help="How decimals are written where a column of a CSV file does not show it: is 1,234 "
+        "more than a thousand (point), or 1.234 (comma)? By default such a column is refused."
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,7 @@ class _Columns:
     drop_missing: Annotated[
         bool, Option("--drop-missing", help="Leave out rows that lack a value, and say so.")
     ] = False
+    decimal: Decimal = "auto"
 
     def read(self, reader: Callable[..., Read], *, quiet: bool, **options: Any) -> Read:
         """The rows, by `read_scores` or `read_training`."""
@@ -57,6 +69,7 @@ class _Columns:
                 weight=self.weight,
                 pos_label=self.pos_label,
                 drop_missing=self.drop_missing,
+                decimal=self.decimal,
                 **options,
             )
 
@@ -197,17 +210,64 @@ class Learner:
             read_training,
             quiet=quiet,
             clusters=clusters or (),
-            features=None if self.features is None else _names([self.features]),
-            exclude=_names(self.exclude or []),
+            features=None if self.features is None else [self.features],
+            exclude=self.exclude or [],
             include_groups=self.include_group,
             allow_missing=self.model == "boosted",
         )
-        say(rows.people.remark, quiet=quiet)
+        say_read(rows.people, quiet=quiet)
         return rows
 
 
-def _names(lists: Iterable[str]) -> list[str]:
-    return [name.strip() for text in lists for name in text.split(",") if name.strip()]
+@dataclass(frozen=True, kw_only=True)
+class Called:
+    """What people are called in a report."""
+
+    people: Annotated[str, Option(help="What to call the people, such as: applicants.")] = "people"
+    positives: Annotated[str, Option(help="What to call people with the positive label.")] = (
+        "positives"
+    )
+    negatives: Annotated[str, Option(help="What to call people with the other label.")] = (
+        "negatives"
+    )
+    selected: Annotated[
+        str, Option(help="What happens to people who are selected, such as: granted a loan.")
+    ] = "selected"
+    selected_is: Annotated[
+        SelectedIs | None,
+        Option(help="Whether being selected is good for a person (a loan) or bad (a prison term)."),
+    ] = None
+    refused: Annotated[
+        str,
+        Option(
+            help="What happens to everybody else, such as: refused.", show_default="not selected"
+        ),
+    ] = ""
+    group_name: Annotated[
+        list[str] | None,
+        Option(
+            help="What to call a group, in the plural, such as female=women.",
+            show_default="its label",
+        ),
+    ] = None
+
+    def words(self) -> Words:
+        """What people and outcomes are called."""
+        names = {}
+        for text in self.group_name or ():
+            label, sign, name = text.rpartition("=")
+            if not sign or not label.strip() or not name.strip():
+                raise ValueError(f"--group-name is written as female=women, not as {text!r}.")
+            names[label.strip()] = name.strip()
+        given = {one.name: getattr(self, one.name) for one in fields(Words) if one.name != "groups"}
+        return Words(**given, groups=tuple(names.items()))
+
+
+def say_read(people: People, *, quiet: bool) -> None:
+    """Say how a file was read, where that is not plain, and how many rows were left out."""
+    for note in people.notes:
+        say(f"Note: {note}", quiet=quiet)
+    say(people.remark, quiet=quiet)
 
 
 def numbers(text: str | None, option: str) -> tuple[float, ...] | None:
@@ -223,14 +283,45 @@ def numbers(text: str | None, option: str) -> tuple[float, ...] | None:
     return values
 
 
-def check_outputs(source: Path, *targets: Path | None) -> None:
-    """Refuse to write over the input, to a folder or device, where it is forbidden, or twice."""
-    taken = {source.resolve()}
-    for target in filter(None, targets):
+# What is written, and how the names of such files end.
+_KINDS = {
+    "html": ("an HTML page", (".html", ".htm")),
+    "json": ("JSON", (".json",)),
+    "maps": ("maps as JSON", (".json",)),
+    "model": ("a skops model", (".skops",)),
+    "rows": ("rows as CSV or Parquet", (".csv", ".tsv", ".txt", ".parquet", ".pq")),
+}
+_ENDS = {end for _, ends in _KINDS.values() for end in ends} | {
+    *(".pkl", ".pickle", ".joblib", ".onnx", ".pdf", ".png", ".svg", ".md", ".docx", ".xlsx"),
+    *(".xls", ".ods", ".gz", ".zip", ".xml", ".yaml", ".toml"),
+}
+
+
+def check_outputs(*sources: Path, **targets: Path | None) -> None:
+    """Refuse, before any work, what cannot or should not be written; targets are by kind.
+
+    That is: over the input, to a folder or device, into a folder that is not there or where it is
+    forbidden, twice to one file, or under a name that says that it is something else.
+    """
+    taken = {source.resolve() for source in sources}
+    for kind, target in targets.items():
+        if target is None:
+            continue
         real = target_file(target)
-        folder = next(parent for parent in real.parents if parent.exists())
-        if not folder.is_dir() or not os.access(folder, os.W_OK):
-            raise ValueError(f"{target} cannot be written: {folder} does not allow it.")
         if real in taken:
             raise ValueError(f"{target} would be written over: name another file.")
         taken.add(real)
+        what, ends = _KINDS[kind]
+        end = target.suffix.lower()
+        if end in _ENDS and end not in ends:
+            raise AdvisedError(
+                f"{target} would hold {what}, and its name says otherwise: it must end in "
+                f"{ends[0]}.",
+                instead={str(target): str(target.with_suffix(ends[0]))},
+            )
+        if not real.parent.exists():
+            raise ValueError(
+                f"There is no folder {target.parent} to write {target.name} to: make it first."
+            )
+        if not real.parent.is_dir() or not os.access(real.parent, os.W_OK):
+            raise ValueError(f"{target} cannot be written: {real.parent} does not allow it.")

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from typer import Option
 
-from evenscore.cli.errors import command, say, say_written, sentences
-from evenscore.cli.options import Cluster, Gaps, Quiet, Score, Source, check_outputs
+from evenscore.cli.errors import command, say_written, sentences
+from evenscore.cli.options import Cluster, Gaps, Quiet, Score, Source, check_outputs, say_read
 
 if TYPE_CHECKING:
     from evenscore.inference.estimate import Estimate
@@ -56,11 +56,11 @@ def repair(
     from evenscore.inference.aucs import auc_estimates
     from evenscore.repairing import repair as repair_arrays
 
-    check_outputs(source.table, output)
+    check_outputs(source.table, maps=output)
     asked = gaps.constraints() or [RateConstraint("fpr", "fnr", cuts=gaps.where())]
     with sentences(quiet=quiet):
         people = source.read(read_scores, quiet=quiet, score=score, clusters=cluster or ())
-        say(people.remark, quiet=quiet)
+        say_read(people, quiet=quiet)
         rows, columns = people.rows, people.columns()
         with Console(stderr=True, quiet=quiet).status("Finding the maps …"):
             result = repair_arrays(

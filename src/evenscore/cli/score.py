@@ -11,15 +11,17 @@ from rich.console import Console
 from typer import Argument, Option
 
 from evenscore.cli.errors import command, say, say_written, sentences
-from evenscore.cli.options import Quiet, Table, check_outputs
+from evenscore.cli.options import Decimal, Quiet, Table, check_outputs
 from evenscore.cli.repair import SCORE_COLUMN
 from evenscore.files.features import read_features
 from evenscore.files.models import load_model
-from evenscore.files.opening import TableFile, open_table
+from evenscore.files.notation import Decimal as DecimalMark
+from evenscore.files.opening import AdvisedError, TableFile, open_table
 from evenscore.files.scored import read_grouped
 from evenscore.files.writing import check_target, write_beside
 from evenscore.repairing import Repair
 from evenscore.repairing.maps import apply_by_group
+from evenscore.repairing.result import FORMAT
 from evenscore.scores.arrays import Floats
 
 
@@ -55,6 +57,7 @@ def score(
         str | None,
         Option(help="Name of the new column.", show_default="score or repaired_score"),
     ] = None,
+    decimal: Decimal = "auto",
     quiet: Quiet = False,
 ) -> None:
     """Score the rows of a file with a model, or repair their scores with maps.
@@ -68,17 +71,18 @@ def score(
 
       evenscore score maps.json new.parquet -o new.csv --column fair_score
     """
-    check_outputs(table, output)
-    check_outputs(model, output)
+    check_outputs(table, model, rows=output)
+    _check_order(model, table)
     with (
         sentences(quiet=quiet),
         Console(stderr=True, quiet=quiet).status(f"Scoring {table.name} …"),
     ):
-        rule = _rule(model, maps)
+        rule = _rule(model, maps, decimal)
         name = column or rule.column
         with open_table(table, wanted=rule.wanted) as opened:
             check_target(opened, output, name)
             values, notes = rule.apply(opened)
+            notes = [*opened.notes, *notes]
         with open_table(table, wanted=rule.wanted) as opened:
             write_beside(opened, values, output, column=name)
     for note in notes:
@@ -94,7 +98,17 @@ class _Rule(NamedTuple):
     apply: Callable[[TableFile], tuple[Floats, list[str]]]
 
 
-def _rule(path: Path, maps: MapOptions) -> _Rule:
+def _check_order(model: Path, table: Path) -> None:
+    """Refuse rows where the model belongs and a model where the rows belong."""
+    rows, stored = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq"), (".skops", ".json")
+    if model.suffix.lower() in rows and table.suffix.lower() in stored:
+        raise AdvisedError(
+            f"The model or the maps come first and then the rows, and {model.name} holds rows.",
+            instead={str(model): str(table), str(table): str(model)},
+        )
+
+
+def _rule(path: Path, maps: MapOptions, decimal: DecimalMark) -> _Rule:
     """By a model if the file is an archive, by maps if it is JSON."""
     try:
         content = path.read_bytes()
@@ -104,27 +118,32 @@ def _rule(path: Path, maps: MapOptions) -> _Rule:
         for name, value in vars(maps).items():
             if value:
                 raise ValueError(f"--{name} is for maps of a repair, and {path.name} is a model.")
-        return _by_model(path)
+        return _by_model(path, decimal)
     try:
         stored = json.loads(content)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         stored = None
     if not isinstance(stored, dict):
         raise ValueError(f"{path.name} is neither a model from `fit` nor the maps from `repair`.")
-    return _by_maps(path.name, stored, maps)
+    return _by_maps(path.name, stored, maps, decimal)
 
 
-def _by_model(path: Path) -> _Rule:
+def _by_model(path: Path, decimal: DecimalMark) -> _Rule:
     model = load_model(path)
 
     def apply(table: TableFile) -> tuple[Floats, list[str]]:
-        X, notes = read_features(table, model.features, allow_missing=model.allows_missing)
+        X, notes = read_features(
+            table, model.features, allow_missing=model.allows_missing, decimal=decimal
+        )
         return model.score(X), notes
 
     return _Rule("score", [feature.name for feature in model.features], apply)
 
 
-def _by_maps(file: str, stored: dict[str, Any], maps: MapOptions) -> _Rule:
+def _by_maps(file: str, stored: dict[str, Any], maps: MapOptions, decimal: DecimalMark) -> _Rule:
+    kind = stored.get("format", FORMAT)
+    if kind != FORMAT:
+        raise ValueError(f"{file} is not the maps from `repair`: it says that it is {kind!r}.")
     try:
         repair = Repair.from_dict(stored)
     except ValueError as error:
@@ -145,7 +164,12 @@ def _by_maps(file: str, stored: dict[str, Any], maps: MapOptions) -> _Rule:
 
     def apply(table: TableFile) -> tuple[Floats, list[str]]:
         scores, positions = read_grouped(
-            table, score=score, groups=names, known=known, refuse_unknown=unseen == "error"
+            table,
+            score=score,
+            groups=names,
+            known=known,
+            refuse_unknown=unseen == "error",
+            decimal=decimal,
         )
         n = int(np.sum(positions < 0))
         notes = [f"{n:,} rows are of groups without a map: their scores are as before."]

@@ -81,7 +81,7 @@ def tradeoff(
     from evenscore.showing.terminal import block_table
     from evenscore.showing.tradeoff import path_table, price_table, write
 
-    check_outputs(source.table, html, json)
+    check_outputs(source.table, html=html, json=json)
     at, penalties = numbers(tolerances, "--tolerances"), numbers(strengths, "--strengths")
     scorer = learner.scorer(gaps.constraints())
     several = len(gaps.rates()) > 1

@@ -1,24 +1,47 @@
 """Opening a table: CSV or Parquet by content, its columns by name, its rows by SQL."""
 
+import codecs
 import csv
 import gzip
 import io
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, NamedTuple
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SHOWN = 20  # columns in a sentence
+_CHUNK = 1 << 20  # bytes
+_SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # .xlsx and .ods are zip archives; .xls
 # Characters of the aggregates of one query: DuckDB plans it in a time that grows with their square.
 # Looking closely at 300 columns took 0.8 s so, some 20 at a time, 1.0 s by 10 or by 50 of them, and
 # 3.8 s all at once. How reading grows is measured by benchmarks/wide_files.py.
 _AT_ONCE = 10_000
+
+
+class AdvisedError(ValueError):
+    """A refusal that knows what to ask for instead.
+
+    `instead` has another name for each that was wrong; each of `options` is one way on, as further
+    options of the command.
+    """
+
+    def __init__(
+        self,
+        sentence: str,
+        *,
+        instead: Mapping[str, str] | None = None,
+        options: Sequence[tuple[str, ...]] = (),
+    ) -> None:
+        super().__init__(sentence)
+        self.instead = {**(instead or {})}
+        self.options = tuple(options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +51,8 @@ class TableFile:
     Queries speak of c0, c1, … alone. Names from a file are part of SQL in two places, there as
     `quoted` identifiers: where the view of a Parquet file is made, and where `write_beside` names
     the columns it writes. The file's own name is never part of the SQL that opens it. CSV columns
-    are texts, as they are written; those of Parquet have their types.
+    are texts, as they are written; those of Parquet have their types. `notes` are sentences about
+    how the file was read.
     """
 
     path: Path
@@ -37,25 +61,111 @@ class TableFile:
     types: tuple[str, ...]
     delimiter: str
     connection: Any
+    notes: list[str] = field(default_factory=list)
+    _equal: dict[str, bool] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """The file's name in sentences."""
         return self.path.name
 
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What each column can be called: its name, or name#1, name#2, … if several have it."""
+        labels = []
+        for k, name in enumerate(self.names):
+            alike = self._positions[name]
+            numbered = f"{name}#{alike.index(k) + 1}" if len(alike) > 1 else name
+            labels.append(numbered if name else f"{UNNAMED} {k}")
+        return tuple(labels)
+
+    def require(self, names: Sequence[str]) -> None:
+        """Refuse, in one sentence, all the names that no column has."""
+        missing = [name for name in dict.fromkeys(names) if not self._has(name)]
+        if not missing:
+            return
+        alike = {known.casefold(): known for known in reversed(self.labels)}
+        instead, told = {}, []
+        for name in missing:
+            near = get_close_matches(name.casefold(), list(alike), n=1)
+            if near:
+                instead[name] = alike[near[0]]
+            told.append(f"{name!r} (did you mean {instead[name]!r}?)" if near else repr(name))
+        shown = ", ".join(repr(known) for known in self.labels[:_SHOWN])
+        more = ", …" if len(self.labels) > _SHOWN else ""
+        columns = "column" if len(missing) == 1 else "columns"
+        sentence = f"{self.name} has no {columns} {listed(told)}; it has {shown}{more}."
+        raise AdvisedError(sentence, instead=instead if len(instead) == len(missing) else None)
+
     def column(self, name: str) -> str:
-        """The SQL name of a column; one sentence if there is none, or more than one."""
+        """The SQL name of a column; one sentence if there is none, or several that differ.
+
+        Several columns of one name that hold the same are taken as one.
+        """
+        self.require([name])
         positions = self._positions.get(name, [])
-        if len(positions) > 1:
-            raise ValueError(f"{self.name} has {len(positions)} columns called {name!r}.")
-        if positions:
-            return f"c{positions[0]}"
-        shown = ", ".join(repr(known) for known in self.names[:_SHOWN])
-        more = ", …" if len(self.names) > _SHOWN else ""
-        alike = {known.casefold(): known for known in reversed(self.names)}
-        near = get_close_matches(name.casefold(), list(alike), n=1)
-        hint = f" (did you mean {alike[near[0]]!r}?)" if near else ""
-        raise ValueError(f"{self.name} has no column {name!r}{hint}; it has {shown}{more}.")
+        if len(positions) > 1 and not self.equal(name):
+            known = [f"{name}#{k + 1}" for k in range(len(positions))]
+            raise AdvisedError(
+                f"{self.name} has {len(positions)} columns called {name!r}, and they differ: say "
+                f"which one you mean, {listed([repr(one) for one in known], 'or')}.",
+                instead={name: known[0]},
+            )
+        return f"c{positions[0] if positions else self.labels.index(name)}"
+
+    def equal(self, name: str) -> bool:
+        """Whether the columns of one name hold the same in every row; that is noted."""
+        if name not in self._equal:
+            first, *others = (f"c{k}" for k in self._positions[name])
+            differ = " OR ".join(f"{first} IS DISTINCT FROM {other}" for other in others)
+            [n] = self.one(f"SELECT count(*) FROM rows WHERE {differ}")
+            self._equal[name] = n == 0
+            if n == 0:
+                self.notes.append(
+                    f"{self.name} has {len(others) + 1} columns called {name!r}, which hold the "
+                    "same in every row: they were taken as one."
+                )
+        return self._equal[name]
+
+    def separate(self, left_out: Sequence[str]) -> list[str]:
+        """The columns but those left out; several of one name are one, if they hold the same.
+
+        Those that differ are noted.
+        """
+        separate: dict[str, None] = {}
+        for label, name in zip(self.labels, self.names, strict=True):
+            if label in left_out or (name and name in left_out):
+                continue
+            several = bool(name) and len(self._positions[name]) > 1
+            separate[name if several and self.equal(name) else label] = None
+        for name in [name for name, equal in self._equal.items() if not equal]:
+            known = [repr(label) for label in separate if label in self.matching(name)[1:]]
+            if len(known) > 1:
+                self.notes.append(
+                    f"{self.name} has {len(known)} columns called {name!r} that differ: here they "
+                    f"are {listed(known)}."
+                )
+        return [*separate]
+
+    def matching(self, name: str) -> list[str]:
+        """The labels of the columns that a name stands for."""
+        return [*dict.fromkeys((name, *(self.labels[k] for k in self._positions.get(name, []))))]
+
+    def list_of(self, texts: Sequence[str]) -> list[str]:
+        """The names in lists such as "id,date"; a name may itself have commas."""
+        names: list[str] = []
+        for text in texts:
+            parts = [part.strip() for part in text.split(",")]
+            while parts:
+                joined = (",".join(parts[:k]) for k in range(len(parts), 1, -1))
+                spaced = {re.sub(r"\s*,\s*", ",", name): name for name in self.labels}
+                known = next((name for name in joined if name in spaced), None)
+                names.append(parts[0] if known is None else spaced[known])
+                parts = parts[1 if known is None else known.count(",") + 1 :]
+        return [*filter(None, names)]
+
+    def _has(self, name: str) -> bool:
+        return bool(name) and (name in self._positions or name in self.labels)
 
     @cached_property
     def _positions(self) -> dict[str, list[int]]:
@@ -105,6 +215,26 @@ class TableFile:
             self.query("DROP VIEW rows")
             self.query("ALTER TABLE held RENAME TO rows")
 
+    def add(self, columns: Mapping[str, str]) -> None:
+        """Add columns to those held in memory, SQL by name."""
+        added = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
+        self.query(f"CREATE TABLE more AS SELECT *, {added} FROM rows")
+        self.query("DROP TABLE rows")
+        self.query("ALTER TABLE more RENAME TO rows")
+
+    def drop_blank(self) -> None:
+        """Leave out, and note, the rows of a CSV file that are empty in every column held."""
+        if self.kind == "csv":
+            held = [row[0] for row in self.query("DESCRIBE rows").fetchall()]
+            blank = " AND ".join(f"{name} IS NULL" for name in held)
+            [n] = self.one(f"SELECT count(*) FROM rows WHERE {blank}")
+            if n:
+                self.query(f"DELETE FROM rows WHERE {blank}")
+                rows = "1 row was" if n == 1 else f"{n:,} rows were"
+                self.notes.append(
+                    f"{rows} left out of {self.name}: empty in every column that is used."
+                )
+
     def first_row(self, condition: str) -> int:
         """The number, from 1, of the first row that meets a condition."""
         numbered = f"SELECT row_number() OVER () AS r, {condition} AS met FROM rows"
@@ -137,13 +267,36 @@ def open_table(path: str | PathLike[str], *, wanted: Sequence[str] = ()) -> Iter
         # none, and never look at the values.
         "disabled_optimizers": "statistics_propagation",
     }
-    with duckdb.connect(config=config) as connection, _in_one_sentence(path.name):
+    with ExitStack() as stack:
+        connection = stack.enter_context(duckdb.connect(config=config))
+        stack.enter_context(_in_one_sentence(path.name))
         # DuckDB's progress bar would be drawn where there is no terminal, too.
         connection.execute("SET enable_progress_bar = false")
         if first[:4] == b"PAR1":
             yield _parquet(path, connection)
-        else:
-            yield _csv(path, connection, wanted, packed=first[:2] == b"\x1f\x8b")
+            return
+        packed = first[:2] == b"\x1f\x8b"
+        encoding = "utf-8" if packed else _encoding(path, first)
+        if encoding == "utf-8":
+            yield _csv(path, path, connection, wanted, packed=packed)
+            return
+        folder = stack.enter_context(TemporaryDirectory(prefix="evenscore-"))
+        table = _csv(path, _as_utf8(path, encoding, folder), connection, wanted, packed=False)
+        table.notes.append(f"{path.name} was read as {_CALLED[encoding]} text: it is not UTF-8.")
+        yield table
+
+
+UNNAMED = "Unnamed:"
+"""What a column without a name is called, before its number."""
+
+
+def listed(texts: Sequence[str], last: str = "and") -> str:
+    """Texts in a sentence.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return f" {last} ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
 
 
 def quoted(name: str) -> str:
@@ -165,13 +318,49 @@ def _first_bytes(path: Path) -> bytes:
         raise ValueError(f"{path} is no ordinary file: save the rows to one first.")
     if not first:
         raise ValueError(f"{path.name} is empty: not even a header is in it.")
-    if first[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise ValueError(f"{path.name} is UTF-16 text: save it as UTF-8.")
-    if first[:4] == b"PK\x03\x04":
+    if first[:4] in _SPREADSHEETS:
         raise ValueError(
-            f"{path.name} is a zip archive, perhaps of a spreadsheet: save it as CSV or Parquet."
+            f"{path.name} is a spreadsheet or a zip archive: export it as CSV or Parquet."
         )
     return first
+
+
+_CALLED = {"cp1252": "Windows-1252", "utf-16": "UTF-16", "utf-16-le": "UTF-16"}
+
+
+def _encoding(path: Path, first: bytes) -> str:
+    """UTF-8 if the whole file is that, UTF-16 by its mark or its zeros, or else Windows-1252."""
+    if first[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    if len(first) > 3 and first[1] == first[3] == 0 and first[0] and first[2]:
+        return "utf-16-le"
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            if chunk.isascii() and not decoder.getstate()[0]:  # many times faster than to decode
+                continue
+            try:
+                decoder.decode(chunk)
+            except UnicodeDecodeError:
+                return "cp1252"
+    return "utf-8"
+
+
+def _as_utf8(path: Path, encoding: str, folder: str) -> Path:
+    """A copy of the file as UTF-8."""
+    copy = Path(folder) / "utf8.csv"
+    try:
+        with (
+            path.open(encoding=encoding, newline="") as old,
+            copy.open("w", encoding="utf-8", newline="") as new,
+        ):
+            while text := old.read(_CHUNK):
+                new.write(text)
+    except UnicodeError:
+        raise ValueError(
+            f"{path.name} is neither UTF-8 nor {_CALLED[encoding]} text: save it as UTF-8."
+        ) from None
+    return copy
 
 
 def _literal(path: Path) -> str:
@@ -187,11 +376,15 @@ def _parquet(path: Path, connection: Any) -> TableFile:
     return TableFile(path, "parquet", names, types, ",", connection)
 
 
-def _csv(path: Path, connection: Any, wanted: Sequence[str], *, packed: bool) -> TableFile:
-    delimiter, names = _header(path, wanted, packed=packed)
+def _csv(
+    path: Path, content: Path, connection: Any, wanted: Sequence[str], *, packed: bool
+) -> TableFile:
+    """The table of that path, whose `content` may be a copy of it as UTF-8."""
+    delimiter, names, above = _header(path, content, wanted, packed=packed)
     connection.read_csv(
-        _literal(path),
+        _literal(content),
         header=True,
+        skiprows=above,
         auto_detect=False,
         columns={f"c{k}": "VARCHAR" for k in range(len(names))},
         delimiter=delimiter,
@@ -202,26 +395,39 @@ def _csv(path: Path, connection: Any, wanted: Sequence[str], *, packed: bool) ->
     return TableFile(path, "csv", names, ("VARCHAR",) * len(names), delimiter, connection)
 
 
-def _header(path: Path, wanted: Sequence[str], *, packed: bool) -> tuple[str, tuple[str, ...]]:
-    """The delimiter and the names of the columns, without spaces around them."""
+class _Header(NamedTuple):
+    delimiter: str
+    names: tuple[str, ...]
+    above: int  # lines
+
+
+def _header(path: Path, content: Path, wanted: Sequence[str], *, packed: bool) -> _Header:
+    """The delimiter and the names of the columns, without spaces around them.
+
+    Excel writes and reads a line above it that tells the delimiter: sep=;
+    """
     headers = []
     for delimiter in _DELIMITERS:
         try:
-            with path.open("rb") as raw:
+            with content.open("rb") as raw:
                 unpacked: Any = gzip.GzipFile(fileobj=raw) if packed else raw
                 text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline="")
-                cells = next(csv.reader(text, delimiter=delimiter), [])
+                lines = csv.reader(text, delimiter=delimiter)
+                cells, above = next(lines, []), 0
+                if cells in (["sep=", ""], [f"sep={delimiter}"]):
+                    cells, above = next(lines, []), 1
         except UnicodeDecodeError:
             raise ValueError(f"{path.name} is not UTF-8 text: save it as UTF-8.") from None
         except (csv.Error, OSError, EOFError) as error:
             raise ValueError(f"The header of {path.name} cannot be read: {error}.") from None
-        headers.append((delimiter, tuple(cell.strip() for cell in cells)))
-    delimiter, names = max(
-        headers, key=lambda pair: (sum(name in pair[1] for name in wanted), len(pair[1]))
+        headers.append(_Header(delimiter, tuple(cell.strip() for cell in cells), above))
+    header = max(
+        headers,
+        key=lambda one: (one.above, sum(name in one.names for name in wanted), len(one.names)),
     )
-    if not any(names):
+    if not any(header.names):
         raise ValueError(f"The first line of {path.name} is empty: its header must be there.")
-    return delimiter, names
+    return header
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Who the rows of a file are about: their class, their groups, their weight."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +27,8 @@ class People:
     `pos_label` and `neg_label` are the labels as they are written, empty if there are none;
     `dropped` of the file's `total` rows lacked a value, `lacking` says in which column (a row may
     lack several).
-    `count` is how many people a row stands for (None: one).
+    `count` is how many people a row stands for (None: one). `notes` are sentences about
+    how the file was read.
     """
 
     rows: Rows
@@ -38,6 +39,7 @@ class People:
     count: Floats | None = None
     lacking: Mapping[str, int] = field(default_factory=dict)
     neg_label: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def remark(self) -> str:
@@ -92,8 +94,17 @@ class PeopleColumns:
     @property
     def sql_names(self) -> list[str]:
         """The columns in SQL: label, groups, weight, clusters."""
-        weight = [] if self.weight is None else [self.weight]
-        return [column.sql for column in (*self._labels, *self.groups, *weight, *self.clusters)]
+        columns = (*self._labels, *self.groups, *self.weights, *self.clusters)
+        return [column.sql for column in columns]
+
+    @property
+    def weights(self) -> list[Column]:
+        """The column of weights, or none."""
+        return [] if self.weight is None else [self.weight]
+
+    def weighted_by(self, weights: Sequence[Column]) -> Self:
+        """The same with this column of weights, or none."""
+        return replace(self, weight=next(iter(weights), None))
 
     @property
     def _labels(self) -> list[Column]:
@@ -175,7 +186,16 @@ class PeopleColumns:
         rows = Rows(positive[of_label], codes, tuple(crossed), weight, score, cluster)
         n = len(rows) if count is None else int(count.sum())
         names = tuple(column.name for column in self.groups)
-        people = People(rows, names, written, total, total - n, count, neg_label=other)
+        people = People(
+            rows,
+            names,
+            written,
+            total,
+            total - n,
+            count,
+            neg_label=other,
+            notes=tuple(table.notes),
+        )
         return people, arrays
 
 

@@ -6,6 +6,7 @@ from os import PathLike
 
 import numpy as np
 
+from evenscore.files.notation import Decimal, as_numbers, refuse_columns
 from evenscore.files.opening import TableFile, open_table
 from evenscore.files.people import DROP, People, PeopleColumns, check_roles
 from evenscore.files.values import Column, refuse, selection
@@ -25,6 +26,7 @@ def read_scores(
     pos_label: str | None = None,
     drop_missing: bool = False,
     as_table: bool = False,
+    decimal: Decimal = "auto",
 ) -> People:
     """Read the rows of a file; whatever does not fit is refused in a sentence that says where.
 
@@ -37,10 +39,16 @@ def read_scores(
     weights = [] if weight is None else [weight]
     labels = [] if label is None else [label]
     check_roles(label=labels, score=[score], group=groups, weight=weights, cluster=clusters)
-    with open_table(path, wanted=[*labels, score, *groups, *weights, *clusters]) as table:
+    wanted = [*labels, score, *groups, *weights, *clusters]
+    with open_table(path, wanted=wanted) as table:
+        table.require(wanted)
         columns = PeopleColumns.named(table, label, groups, weight, clusters)
         column = Column.named(table, score)
         table.hold([column.sql, *columns.sql_names])
+        table.drop_blank()
+        [column, *heavy], problems = as_numbers(table, [column, *columns.weights], decimal)
+        refuse_columns(table, problems)
+        columns = columns.weighted_by(heavy)
         checks = [*column.number_checks(), *columns.checks()]
         total, kept, lacking = refuse(table, checks, drop_missing=drop_missing, option=DROP)
         counted = False
@@ -63,14 +71,18 @@ def read_grouped(
     groups: Sequence[str],
     known: Sequence[tuple[str, ...]],
     refuse_unknown: bool,
+    decimal: Decimal = "auto",
 ) -> tuple[Floats, Ints]:
     """Every row's score, and its group's position in `known`, which has the texts of its columns.
 
     The position is −1 for a group that is not known, or missing, unless these are refused.
     """
     check_roles(score=[score], group=groups)
+    table.require([score, *groups])
     scored, *columns = (Column.named(table, name) for name in (score, *groups))
     table.hold([scored.sql, *(column.sql for column in columns)])
+    [scored], problems = as_numbers(table, [scored], decimal)
+    refuse_columns(table, problems)
     checks = scored.number_checks()
     for column in columns:
         needed = column.text_checks()

@@ -16,7 +16,11 @@ _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 _LARGE = ("BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT")
 _REAL = ("FLOAT", "DOUBLE")
 _NESTED = ("STRUCT", "MAP", "UNION", "[")
-_NOTHING = "('', 'na', 'n/a', 'nan', 'null', 'none')"  # in a column of numbers, in lower case
+# In a column of numbers, in lower case; those of Excel, SAS and German and French tables too.
+_NOTHING = (
+    "('', 'na', 'n/a', 'nan', 'null', 'none', '-', '--', '–', '—', '.', '?', '#n/a', '#na', "
+    "'#null!', '#value!', '#div/0!', 'n.a.', 'k.a.', 'n.v.', 'nd', 'n.d.')"
+)
 _BLANK = "' ' || chr(9) || chr(10) || chr(13)"
 _MISSING = "{column} is missing at {row}{more}; fill or drop such rows first{option}."
 
@@ -25,7 +29,8 @@ _MISSING = "{column} is missing at {row}{more}; fill or drop such rows first{opt
 class Column:
     """A column of a table, and SQL for its values.
 
-    One that is `tidy` is known to hold finite numbers, or texts that are, and NULL (see `tidied`).
+    One that is `tidy` is known to hold finite numbers, or texts that are, and NULL (see `tidied`);
+    the shares of one that is `percent` were written with percent signs.
     """
 
     table: TableFile
@@ -33,6 +38,7 @@ class Column:
     name: str
     kind: str
     tidy: bool = False
+    percent: bool = False
 
     @classmethod
     def named(cls, table: TableFile, name: str) -> Self:
@@ -75,11 +81,10 @@ class Column:
         if self.tidy:
             return missing
         if self.is_text:
-            nothing = f"lower(trim({self.sql}, {_BLANK})) IN {_NOTHING}"
             # Trimming is slow: only where there is no number to be seen.
             return (
                 f"{missing} OR CASE WHEN {self.number} IS NULL OR {_is_nan(self.number)} "
-                f"THEN {nothing} ELSE false END"
+                f"THEN {says_nothing(self.sql)} ELSE false END"
             )
         return f"{missing} OR {_is_nan(self.sql)}" if self.kind in _REAL else missing
 
@@ -128,7 +133,7 @@ class Column:
             raise ValueError(f"{self} holds values of type {self.kind}, not numbers.")
         checks = []
         if self.is_text and not self.tidy:
-            sentence = "{column} must hold numbers, but it is {value} at {row}{more}{hint}."
+            sentence = "{column} must hold numbers, but it is {value} at {row}{more}."
             checks.append(Check(self, self.odd_text, sentence))
         if not self.tidy:
             sentence = "{column} is infinite at {row}{more}; every value must be finite."
@@ -160,6 +165,8 @@ def tidied(columns: Sequence[Column]) -> list[Column]:
     """
     numbers = [column for column in columns if column.is_text or column.is_number]
     asked = ((f"count({column.sql})", f"count_if(isfinite({column.number}))") for column in numbers)
+    if not numbers:
+        return [*columns]
     counts = iter(numbers[0].table.aggregates([part for pair in asked for part in pair]))
     tidy = {
         column.sql
@@ -167,6 +174,11 @@ def tidied(columns: Sequence[Column]) -> list[Column]:
         if present == (finite or 0)  # of NULL alone, nothing
     }
     return [replace(column, tidy=column.sql in tidy) for column in columns]
+
+
+def says_nothing(text: str) -> str:
+    """SQL that tells whether a text in a column of numbers says that there is none."""
+    return f"lower(trim({text}, {_BLANK})) IN {_NOTHING}"
 
 
 def _is_nan(value: str) -> str:
@@ -225,8 +237,6 @@ def _sentence(table: TableFile, check: Check, n: int, option: str) -> str:
     row = table.first_row(f"coalesce({check.condition}, false)")
     numbered = f"SELECT row_number() OVER () AS r, {check.column.sql}::VARCHAR AS v FROM rows"
     value = str(table.one(f"SELECT v FROM ({numbered}) WHERE r = ?", [row])[0])
-    digits = value.strip("'-+ ").replace(",", "", 1)
-    decimal_comma = "," in value and digits.isdigit()
     below = " below the header" if table.kind == "csv" else ""
     return check.sentence.format(
         column=check.column,
@@ -234,5 +244,4 @@ def _sentence(table: TableFile, check: Check, n: int, option: str) -> str:
         value=repr(value if len(value) <= 40 else f"{value[:40]}…"),
         more=f" ({n:,} such rows in all)" if n > 1 else "",
         option=option,
-        hint=": write decimals with a point" if decimal_comma else "",
     )
