@@ -1,9 +1,5 @@
 """Opening a table: CSV or Parquet by content, its columns by name, its rows by SQL."""
 
-import codecs
-import csv
-import gzip
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,11 +9,11 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-_DELIMITERS = (",", ";", "\t", "|")
+from evenscore.files.csv_text import CALLED, as_utf8, encoding_of, read_header
+
 _SHOWN = 20  # columns in a sentence
-_CHUNK = 1 << 20  # bytes
 _SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # .xlsx and .ods are zip archives; .xls
 # Characters of the aggregates of one query: DuckDB plans it in a time that grows with their square.
 # Looking closely at 300 columns took 0.8 s so, some 20 at a time, 1.0 s by 10 or by 50 of them, and
@@ -276,13 +272,13 @@ def open_table(path: str | PathLike[str], *, wanted: Sequence[str] = ()) -> Iter
             yield _parquet(path, connection)
             return
         packed = first[:2] == b"\x1f\x8b"
-        encoding = "utf-8" if packed else _encoding(path, first)
+        encoding = "utf-8" if packed else encoding_of(path, first)
         if encoding == "utf-8":
             yield _csv(path, path, connection, wanted, packed=packed)
             return
         folder = stack.enter_context(TemporaryDirectory(prefix="evenscore-"))
-        table = _csv(path, _as_utf8(path, encoding, folder), connection, wanted, packed=False)
-        table.notes.append(f"{path.name} was read as {_CALLED[encoding]} text: it is not UTF-8.")
+        table = _csv(path, as_utf8(path, encoding, folder), connection, wanted, packed=False)
+        table.notes.append(f"{path.name} was read as {CALLED[encoding]} text: it is not UTF-8.")
         yield table
 
 
@@ -325,44 +321,6 @@ def _first_bytes(path: Path) -> bytes:
     return first
 
 
-_CALLED = {"cp1252": "Windows-1252", "utf-16": "UTF-16", "utf-16-le": "UTF-16"}
-
-
-def _encoding(path: Path, first: bytes) -> str:
-    """UTF-8 if the whole file is that, UTF-16 by its mark or its zeros, or else Windows-1252."""
-    if first[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "utf-16"
-    if len(first) > 3 and first[1] == first[3] == 0 and first[0] and first[2]:
-        return "utf-16-le"
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            if chunk.isascii() and not decoder.getstate()[0]:  # many times faster than to decode
-                continue
-            try:
-                decoder.decode(chunk)
-            except UnicodeDecodeError:
-                return "cp1252"
-    return "utf-8"
-
-
-def _as_utf8(path: Path, encoding: str, folder: str) -> Path:
-    """A copy of the file as UTF-8."""
-    copy = Path(folder) / "utf8.csv"
-    try:
-        with (
-            path.open(encoding=encoding, newline="") as old,
-            copy.open("w", encoding="utf-8", newline="") as new,
-        ):
-            while text := old.read(_CHUNK):
-                new.write(text)
-    except UnicodeError:
-        raise ValueError(
-            f"{path.name} is neither UTF-8 nor {_CALLED[encoding]} text: save it as UTF-8."
-        ) from None
-    return copy
-
-
 def _literal(path: Path) -> str:
     """The path as DuckDB takes it: absolute, and nothing in it is a pattern."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in str(path.resolve()))
@@ -380,7 +338,7 @@ def _csv(
     path: Path, content: Path, connection: Any, wanted: Sequence[str], *, packed: bool
 ) -> TableFile:
     """The table of that path, whose `content` may be a copy of it as UTF-8."""
-    delimiter, names, above = _header(path, content, wanted, packed=packed)
+    delimiter, names, above = read_header(path, content, wanted, packed=packed)
     connection.read_csv(
         _literal(content),
         header=True,
@@ -393,41 +351,6 @@ def _csv(
         compression="gzip" if packed else "none",
     ).create_view("rows")
     return TableFile(path, "csv", names, ("VARCHAR",) * len(names), delimiter, connection)
-
-
-class _Header(NamedTuple):
-    delimiter: str
-    names: tuple[str, ...]
-    above: int  # lines
-
-
-def _header(path: Path, content: Path, wanted: Sequence[str], *, packed: bool) -> _Header:
-    """The delimiter and the names of the columns, without spaces around them.
-
-    Excel writes and reads a line above it that tells the delimiter: sep=;
-    """
-    headers = []
-    for delimiter in _DELIMITERS:
-        try:
-            with content.open("rb") as raw:
-                unpacked: Any = gzip.GzipFile(fileobj=raw) if packed else raw
-                text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline="")
-                lines = csv.reader(text, delimiter=delimiter)
-                cells, above = next(lines, []), 0
-                if cells in (["sep=", ""], [f"sep={delimiter}"]):
-                    cells, above = next(lines, []), 1
-        except UnicodeDecodeError:
-            raise ValueError(f"{path.name} is not UTF-8 text: save it as UTF-8.") from None
-        except (csv.Error, OSError, EOFError) as error:
-            raise ValueError(f"The header of {path.name} cannot be read: {error}.") from None
-        headers.append(_Header(delimiter, tuple(cell.strip() for cell in cells), above))
-    header = max(
-        headers,
-        key=lambda one: (one.above, sum(name in one.names for name in wanted), len(one.names)),
-    )
-    if not any(header.names):
-        raise ValueError(f"The first line of {path.name} is empty: its header must be there.")
-    return header
 
 
 @contextmanager
