@@ -293,7 +293,7 @@ def test_a_pipe_is_refused(table):
     text = table.read_text()
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "/dev/stdin is no ordinary file: save the rows to one first.\n"
+    assert done.stderr == "/dev/stdin is not an ordinary file: save the rows to one first.\n"
 
 
 def test_a_terminal_that_knows_few_characters_is_no_obstacle(tmp_path):
@@ -502,7 +502,7 @@ def test_negative_weights(tmp_path):
         (b"\x1f\x8bnot gzip", "The header of scores.csv cannot be read: "),
         (b"repaid,score,sex\nyes,1\n", "scores.csv has 2 values on line 2, but 3 in its header."),
         (b'repaid,score,sex\nyes,1,"f\nno,2,m\n', "scores.csv has a quote on line 2 that is never"),
-        (b"repaid,score,sex\nyes,1,f\r\nno,2,m\n", "scores.csv is no proper CSV"),
+        (b"repaid,score,sex\nyes,1,f\r\nno,2,m\n", "scores.csv is not a proper CSV file"),
     ],
 )  # fmt: skip
 def test_files_that_are_no_tables(tmp_path, content, told):
@@ -518,7 +518,7 @@ def test_paths_that_are_no_files(tmp_path, table):
     assert "is a folder" in refused("audit", table, *ASKED, "--html", tmp_path)
     for device in ("/dev/null", "/dev/stdout"):
         told = refused("audit", table, *ASKED, "--json", device)
-        assert told.startswith(f"{device} is no ordinary file")
+        assert told.startswith(f"{device} is not an ordinary file")
     link = tmp_path / "link.csv"
     link.symlink_to(table)
     assert "would be written over" in refused("audit", table, *ASKED, "--json", link)

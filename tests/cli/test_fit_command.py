@@ -239,7 +239,7 @@ def test_another_model_is_refused(table, tmp_path):
     other = LogisticRegression().fit(matrix(people()), people()["repaid"])
     path.write_bytes(skops.io.dumps(other))
     told = refused("score", path, table, "-o", tmp_path / "s.csv", "--column", "s")
-    assert told == "other.skops is no model that `evenscore fit` has written."
+    assert told == "other.skops is not a model that `evenscore fit` wrote."
 
 
 def test_broken_models_are_refused(model, table, tmp_path):

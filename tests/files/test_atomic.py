@@ -81,7 +81,7 @@ def test_links_in_a_circle_are_refused(tmp_path):
     assert names(tmp_path) == ["link"]
 
 
-# ---------------------------------------------------------------------- what is no ordinary file
+# ---------------------------------------------------------------------- what is not an ordinary file
 
 
 def test_a_folder_is_refused(tmp_path):
@@ -106,7 +106,7 @@ def test_pipes_and_devices_are_refused_and_stay(tmp_path):
     os.mkfifo(pipe)
     link.symlink_to(pipe)
     for path in (pipe, link, "/dev/null"):
-        with pytest.raises(ValueError, match=r"is no ordinary file but a device or a pipe"):
+        with pytest.raises(ValueError, match=r"is not an ordinary file but a device or a pipe"):
             write_atomically(path, "new")
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
     assert link.is_symlink()
@@ -127,7 +127,7 @@ def test_standard_output_is_refused_wherever_it_goes(tmp_path, into):
             check=False,
         )
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("ValueError: /dev/stdout is no ordinary file"), done.stderr
+    assert last.startswith("ValueError: /dev/stdout is not an ordinary file"), done.stderr
 
 
 # ---------------------------------------------------------------------- permissions

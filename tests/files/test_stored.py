@@ -284,5 +284,7 @@ def test_a_model_whose_parts_do_not_fit_is_refused(models, tmp_path):
     model, _ = models("linear")
     for broken in (replace(model, scorer=None), replace(model, features=(Feature("a"),))):
         path = save_model(tmp_path / "m.skops", broken)
-        with pytest.raises(ValueError, match=r"^m\.skops is no model that `evenscore fit` has"):
+        with pytest.raises(
+            ValueError, match=r"^m\.skops is not a model that `evenscore fit` wrote"
+        ):
             load_model(path)

@@ -60,12 +60,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def target_file(path: str | os.PathLike[str]) -> Path:
-    """Where a file of this name is written, links followed; refuses what is no ordinary file.
+    """Where a file of this name is written, links followed; refuses what is not an ordinary file.
 
     >>> target_file("/dev/null")
     Traceback (most recent call last):
     ...
-    ValueError: /dev/null is no ordinary file but a device or a pipe: name a file to write.
+    ValueError: /dev/null is not an ordinary file but a device or a pipe: name a file to write.
     """
     name = os.fspath(path)
     try:
@@ -76,6 +76,6 @@ def target_file(path: str | os.PathLike[str]) -> Path:
         raise ValueError(f"{name} is a folder: name a file to write.")
     if not stat.S_ISREG(mode) or os.path.abspath(name).startswith(_STREAMS):
         raise ValueError(
-            f"{name} is no ordinary file but a device or a pipe: name a file to write."
+            f"{name} is not an ordinary file but a device or a pipe: name a file to write."
         )
     return Path(os.path.realpath(name))

@@ -64,7 +64,7 @@ def find_features(columns: Sequence[Column]) -> tuple[list[Feature], list[Proble
 
 
 def _counts(column: Column) -> tuple[str, str, str]:
-    """SQL that counts the values that are something, those that are no number, and different ones.
+    """SQL that counts values that are something, values that are not numbers, and different ones.
 
     Different ones are counted only where the name is that of an identifier.
     """
@@ -91,7 +91,7 @@ def _look(
     if len(texts) > MAX_CATEGORIES:
         row = column.table.first_row(f"coalesce({column.odd_text}, false)") if odd else 1
         return (
-            f"has more than {MAX_CATEGORIES} different texts (the first that is no number is in "
+            f"has more than {MAX_CATEGORIES} different texts (the first that is not a number is in "
             f"row {row:,})"
         ), None
     return "", tuple(texts)
@@ -214,7 +214,7 @@ def read_training(
 ) -> TrainingRows:
     """Read rows to learn from; features are by default all columns that are nothing else.
 
-    `features` and `exclude` may hold lists such as "id,date". Columns of groups are no features
+    `features` and `exclude` may hold lists such as "id,date". Columns of groups are not features
     unless named as such, or with `include_groups`; those of clusters, which say which rows belong
     together, and those without a name never are.
     """

@@ -95,7 +95,7 @@ def load_model(path: str | PathLike[str]) -> TableModel:
     except Exception as error:  # whatever a broken archive makes the reader stumble over
         raise _broken(name, error) from None
     if attributes is None:
-        raise ValueError(f"{name} is no model that `evenscore fit` has written.")
+        raise ValueError(f"{name} is not a model that `evenscore fit` wrote.")
     if attributes.get("format_version") != FORMAT_VERSION:
         writer = str(attributes.get("evenscore_version"))
         known = re.fullmatch(r"[0-9][\w.+-]{0,30}", writer)
@@ -114,7 +114,7 @@ def load_model(path: str | PathLike[str]) -> TableModel:
     except Exception as error:
         raise _broken(name, error) from None
     if not isinstance(model, TableModel) or not _is_whole(model):
-        raise ValueError(f"{name} is no model that `evenscore fit` has written.")
+        raise ValueError(f"{name} is not a model that `evenscore fit` wrote.")
     return model
 
 

@@ -311,7 +311,7 @@ def _first_bytes(path: Path) -> bytes:
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}.") from None
     if not path.is_file():  # a pipe can be read only once
-        raise ValueError(f"{path} is no ordinary file: save the rows to one first.")
+        raise ValueError(f"{path} is not an ordinary file: save the rows to one first.")
     if not first:
         raise ValueError(f"{path.name} is empty: not even a header is in it.")
     if first[:4] in _SPREADSHEETS:
@@ -378,7 +378,9 @@ def _sentence(name: str, message: str) -> str:
     if "aximum line size" in message:
         return f"{name} has a line{at} that is too long: is a quote not closed?"
     if "invalid state" in message:
-        return f"{name} is no proper CSV: its quotes do not match, or its line ends are mixed."
+        return (
+            f"{name} is not a proper CSV file: its quotes do not match, or its line ends are mixed."
+        )
     first = " ".join(message.split("\n")[0].split()).rstrip(".")
     first = re.sub(r"^[A-Z][\w /]*(Error|Exception): ", "", first)
     return f"{name} cannot be read: {first}."

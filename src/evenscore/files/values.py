@@ -152,7 +152,7 @@ class Column:
         """Every value must be something."""
         if any(part in self.kind for part in _NESTED):
             raise ValueError(
-                f"{self} holds nested values of type {self.kind}, which are no labels."
+                f"{self} holds nested values of type {self.kind}, which cannot be labels."
             )
         return [Check(self, f"({self.text}) IS NULL", _MISSING, missing=True)]
 

@@ -212,7 +212,7 @@ class _Differences(NamedTuple):
         return np.asarray(2.0 * ndtr(-normal_of_student(self.pair.distance(), self.freedom)))
 
     def interval(self, z: Floats) -> tuple[Floats, Floats]:
-        """Intervals at normal quantiles z, one a gap."""
+        """Intervals at normal quantiles z, one per gap."""
         low, high = self.pair.limits(student(z, self.freedom))
         return self.total * low, self.total * high
 

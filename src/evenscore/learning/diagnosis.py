@@ -47,7 +47,7 @@ class GapOutcome:
 
     "reached", and "not reached" by rows not trained on, are statements with 95 % confidence over
     all gaps of the fit (`inference.decisions`): after a correction by cross-fitting, of people
-    looked at twice. "not reached" by the training gap (`where` says which) is no statistical
+    looked at twice. "not reached" by the training gap (`where` says which) is not a statistical
     statement: training did not do what it was asked to, and the gap of the population may well be
     within the tolerance. "reached in training" is none either.
     """

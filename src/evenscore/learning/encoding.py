@@ -66,7 +66,7 @@ class FeatureEncoding:
 
     @classmethod
     def fit(cls, X: Any, *, native: bool) -> Self | None:
-        """What the columns of X are; None if X is no data frame or holds nothing but numbers."""
+        """What the columns of X are; None if X is not a data frame or holds nothing but numbers."""
         frame = _frame(X)
         if frame is None:
             return None
@@ -165,7 +165,7 @@ class _Column:
         return bool(self.dtype.is_numeric() and self.dtype != nw.Decimal)
 
     def levels(self, native: bool) -> tuple[Level, ...] | None:
-        """Its levels, if it holds categories; a column that is no feature is refused."""
+        """Its levels, if it holds categories; a column that cannot be a feature is refused."""
         import narwhals as nw
 
         if self.is_plain(native) or self.dtype == nw.Decimal:
@@ -225,7 +225,7 @@ class _Column:
         }
 
     def numbers(self) -> Floats:
-        """As doubles, NaN where missing; whatever is no number is refused."""
+        """As doubles, NaN where missing; whatever is not a number is refused."""
         import narwhals as nw
 
         if self.dtype.is_numeric() or self.dtype in (nw.Boolean, nw.Unknown):

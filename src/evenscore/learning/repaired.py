@@ -316,7 +316,7 @@ def _listed(classes: Any) -> str:
 
 
 def _check_shape(X: Any) -> None:
-    """Refuse an array that is no table; what is in it is for the classifier to judge."""
+    """Refuse an array that is not a table; what is in it is for the classifier to judge."""
     if isinstance(X, np.ndarray) and X.ndim != 2:
         raise ValueError(
             f"X must be a table of rows and features, but its shape is {X.shape}. Reshape your "

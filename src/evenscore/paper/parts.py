@@ -95,7 +95,7 @@ _UNREADABLE = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib
 
 
 class Store:
-    """A folder with one file a finished part, written whole or not at all."""
+    """A folder with one file per finished part, written whole or not at all."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)

@@ -689,7 +689,7 @@ def _check_squares(numbers: dict[str, Floats], name: str) -> None:
     bad = np.flatnonzero((squares < low * (1 - 1e-9)) | (squares > square * (1 + 1e-9)))
     if bad.size:
         raise ValueError(
-            f"{name} is {squares[bad[0]]:g} at row {bad[0]}, which is no sum of squares of "
+            f"{name} is {squares[bad[0]]:g} at row {bad[0]}, which is not a sum of squares of "
             "weights that add up to the weight there."
         )
 

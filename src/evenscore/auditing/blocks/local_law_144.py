@@ -80,7 +80,7 @@ class LocalLaw144(Block):
     title: ClassVar[str] = "New York City Local Law 144"
     meaning: ClassVar[str] = (
         "Which share of each category scores above the median of everyone, as audits of tools for "
-        "hiring in New York City report it. It is no judgement, and no promise of compliance."
+        "hiring in New York City report it. It is neither a judgement nor a promise of compliance."
     )
     needs_outcomes: ClassVar[bool] = False
 
@@ -142,7 +142,7 @@ class LocalLaw144(Block):
 
     def _definitions(self, where: str) -> str:
         text = (
-            "By the definitions of 6 RCNY § 5-300 as they are understood here, which is no legal "
+            "By the definitions of 6 RCNY § 5-300 as they are understood here, which is not legal "
             f"advice: the scoring rate is the share of a category that scores {where} the median "
             f"of everyone, {self.median:.6g} (strictly: whoever has the median itself is not), and "
             "the impact ratio is that over the scoring rate of the most favoured category, the one "

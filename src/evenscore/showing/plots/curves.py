@@ -130,7 +130,7 @@ def comparisons(
 class PairStyles:
     """How curves of pairs are told apart.
 
-    One pair of groups: a colour a class. Several: a colour a pair, and the classes differ in
+    One pair of groups: one colour per class. Several: one per pair, and the classes differ in
     whether their markers are filled.
     """
 

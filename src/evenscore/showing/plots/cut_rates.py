@@ -86,7 +86,7 @@ class CutRatesDisplay(ScoreDisplay):
     Attributes
     ----------
     lines_, bands_, points_ : list
-        The artists, one an entry of `groups`: lines and bands of a range, else error bars.
+        The artists, one per entry of `groups`: lines and bands of a range, else error bars.
     tolerance_, largest_, legend_
         The ribbon, the mark of the largest gap and the legend, or None.
 

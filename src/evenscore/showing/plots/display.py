@@ -237,7 +237,7 @@ def _scores_of(
     if scores.ndim == 2 and scores.shape[1] == 2:
         return scores[:, 0 if reverse else 1]
     if scores.ndim != 1:
-        raise ValueError(f"{name} gives an array of shape {scores.shape}, not one score a row.")
+        raise ValueError(f"{name} gives an array of shape {scores.shape}, not one score per row.")
     return -scores if reverse else scores
 
 

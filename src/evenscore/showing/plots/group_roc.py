@@ -80,7 +80,7 @@ class GroupRocDisplay(ScoreDisplay):
     Attributes
     ----------
     lines_, bands_ : list
-        The artists, one an entry of `curves`; None where there is no band.
+        The artists, one per entry of `curves`; None where there is no band.
     legend_
         The legend, or None.
 

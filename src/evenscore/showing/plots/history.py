@@ -42,7 +42,7 @@ class HistoryDisplay(Display):
     Attributes
     ----------
     axes_ : list of Axes
-        The axes, one a part; `ax_` is the first.
+        The axes, one per part; `ax_` is the first.
     lines_ : dict of str to list of Line2D
         The lines by part.
     legend_
@@ -117,14 +117,14 @@ class HistoryDisplay(Display):
         legend: bool = True,
         theme: ThemeName | None = None,
     ) -> Self:
-        """Draw the parts one below the other, or on the axes given, one a part.
+        """Draw the parts one below the other, or on the axes given, one per part.
 
         Without constraints there are no gaps and no multipliers: the AUC alone is drawn.
 
         Parameters
         ----------
         ax : Axes or sequence of Axes, optional
-            Where to draw, one a part; by default in a new figure.
+            Where to draw, one per part; by default in a new figure.
         parts : sequence of {"auc", "gaps", "multipliers"}, optional
             What to draw; by default all.
         legend : bool

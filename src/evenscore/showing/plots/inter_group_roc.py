@@ -134,7 +134,7 @@ class InterGroupRocDisplay(InterGroupDisplay):
     Attributes
     ----------
     lines_, bands_, points_ : list
-        The artists, one an entry of `curves`; None where there is nothing to draw.
+        The artists, one per entry of `curves`; None where there is nothing to draw.
     legend_
         The legend, or None.
 

@@ -45,7 +45,7 @@ class PaperRocDisplay(InterGroupDisplay):
     overall_ : Line2D
         The overall curve.
     lines_, points_, bands_ : list
-        The artists, one an entry of `curves`; None where there is nothing to draw.
+        The artists, one per entry of `curves`; None where there is nothing to draw.
     legend_
         The legend, or None.
 

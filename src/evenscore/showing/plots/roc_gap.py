@@ -70,7 +70,7 @@ class RocGapDisplay(ScoreDisplay):
     Attributes
     ----------
     lines_, bands_, points_ : list
-        The artists, one an entry of `curves`: a line, a list of bands, and an error bar container
+        The artists, one per entry of `curves`: a line, a list of bands, and an error bar container
         or None.
     tolerance_, legend_
         The strip and the legend, or None.

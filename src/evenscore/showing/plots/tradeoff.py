@@ -24,7 +24,7 @@ class TradeoffDisplay(Display):
     Parameters
     ----------
     names : tuple of str
-        What is written beside the points, one entry a point.
+        What is written beside the points, one entry per point.
     auc, gap : array-like of shape (n_points, 3)
         AUC, and magnitude of the worst gap, as rows (value, low, high).
     converged : tuple of bool
