@@ -81,7 +81,7 @@ def test_links_in_a_circle_are_refused(tmp_path):
     assert names(tmp_path) == ["link"]
 
 
-# ---------------------------------------------------------------------- what is not an ordinary file
+# ------------------------------------------------------------------ what is not an ordinary file
 
 
 def test_a_folder_is_refused(tmp_path):

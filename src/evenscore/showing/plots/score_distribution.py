@@ -21,7 +21,7 @@ from evenscore.showing.plots.text import as_label, group_names
 
 @dataclass(eq=False, repr=False)
 class ScoreDistributionDisplay(ScoreDisplay):
-    """Histograms of the score by cell: positives upwards, negatives downwards, one colour per group.
+    """Histograms of the score by cell: positives up, negatives down, one colour per group.
 
     Parameters
     ----------
