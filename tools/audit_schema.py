@@ -84,6 +84,16 @@ def audit_schema() -> dict[str, Any]:
         "schema_version": {"const": SCHEMA_VERSION},
         **fields,
         "blocks": {"type": "object", "properties": blocks},
+        "columns": {
+            "description": "The audit of each of several columns of groups by itself.",
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "audit": {"$ref": "#"}},
+                "required": ["name", "audit"],
+                "additionalProperties": False,
+            },
+        },
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

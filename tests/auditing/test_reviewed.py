@@ -104,7 +104,7 @@ def test_stretches_are_told_one_by_one():
     bent = [0, 0.3, 0.42, 0.45, 0.78, 0.91, 1]
     score[odd] = np.interp(score[odd], [0, 0.1, 0.4, 0.45, 0.6, 0.9, 1], bent)
     result = es.audit(y, score, sensitive_features=groups, constraints=every_family())
-    [told] = [f.text for f in result.findings if f.text.startswith("Elsewhere: negatives")]
+    [told] = [f.text for f in result.findings if f.text.startswith("Elsewhere, negatives")]
     assert "19% to 40% and 67% to 85%" in told
 
 
