@@ -5,6 +5,7 @@ from functools import cache
 from evenscore.auditing import AuditResult, ComparisonResult
 from evenscore.choosing import TradeoffPath
 from evenscore.showing.comparing import comparison_block
+from evenscore.showing.numbers import interval, plain
 from evenscore.showing.outline import answer_part, cut_tables
 from evenscore.showing.page import colours
 from evenscore.showing.page.shell import asset, fragment
@@ -15,7 +16,12 @@ from evenscore.showing.tradeoff import path_chart, path_table
 def audit_html(result: AuditResult) -> str:
     """The answer, the rates at the cuts in use and their gaps."""
     charts = cut_charts((result,), prefix="notebook-")
+    texts: tuple[str, ...] = ()
+    if result.outcomes_known:
+        auc = result.auc
+        texts = (f"AUC {plain(auc.value)} ({interval(auc.low, auc.high)}).",)
     return _shown(
+        texts=texts,
         title=result.title or f"Audit of {result.sample.n:,} people",
         part=answer_part(result),
         charts=charts,
