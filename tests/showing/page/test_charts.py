@@ -33,8 +33,8 @@ def chart(**options):
 def test_numbers_lie_where_the_axes_say():
     made = chart(x=(-1.0, 3.0), y=(10.0, 20.0), x_label="x")
     assert made.at_x(-1.0) == made.left
-    assert made.at_x(3.0) == made.width - 10.0
-    assert made.at_x(1.0) == pytest.approx((made.left + made.width - 10.0) / 2, abs=0.05)
+    assert made.at_x(3.0) == made.width - 20.0
+    assert made.at_x(1.0) == pytest.approx((made.left + made.width - 20.0) / 2, abs=0.05)
     assert made.at_y(10.0) == made.bottom
     assert made.at_y(20.0) == made.top == 8.0
     assert chart(y_label="above").top == 24.0

@@ -108,8 +108,8 @@ def test_the_line_of_the_cut_is_where_the_pictures_have_its_share():
     assert 10 < sum(inside) < len(inside)
     for share, x in zip(found.cuts.selected_share, data["x"], strict=True):
         for chart in charts if x is not None else ():
-            across = chart.width - chart.left - 10.0
-            assert x == pytest.approx(chart.left + across * (share - low) / (high - low), abs=0.051)
+            left, right = chart.at_x(low), chart.at_x(high)
+            assert x == pytest.approx(left + (right - left) * (share - low) / (high - low), abs=0.1)
     assert all("data-picked" in "".join(chart.parts) for chart in charts)
 
 
