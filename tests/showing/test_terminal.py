@@ -12,8 +12,8 @@ from rich.console import Console
 
 import evenscore as es
 from evenscore.auditing import Finding
-from evenscore.auditing.blocks import CutsInUse
-from evenscore.showing.terminal import tell, verdict_text
+from evenscore.auditing.blocks import BlockTable, CutsInUse
+from evenscore.showing.terminal import block_table, gap_table, tell
 
 
 def shown(what, width=160):
@@ -49,23 +49,18 @@ def one_class():
 def test_the_undefined_is_a_dash_with_its_reason(one_class):
     told = shown(one_class)
     assert not re.search(r"\bnan\b", told, re.IGNORECASE)
-    [row] = cells(told, "intra_group, a and c")
-    assert row == ["intra_group, a and c", "–", "no interval", "no interval", "undefined"]
-    assert "intra_group is undefined: there are no positives of c" in told
+    name = "Ranking within each group (intra_group), a and c"
+    [row] = cells(told, name)
+    assert row == [name, "undefined", "–", "no interval", "no interval"]
+    assert "ntra_group is undefined: there are no positives of c" in " ".join(told.split())
     [*cuts, people] = cells(told, "c  ")
     assert people == ["c", "20", "0", "0.0%", "20.0%", "–", "no interval"]
     assert "c: a cell is empty" in told
     for row in cuts:
-        assert row[3:] == ["–", "–"]  # no positives to miss, nobody selected to be right about
+        # No positives to miss, and nobody selected to be right about.
+        assert (row[2], row[4]) == ("–", "–")
     assert len(cuts) == len(one_class.thresholds.thresholds)
     assert told.count("–: nobody is there of whom it could be a share") == 1
-
-
-def test_the_notebook_says_the_same(one_class):
-    html = one_class._repr_html_()
-    assert not re.search(r"\bnan\b", html, re.IGNORECASE)
-    row = f"<td>intra_group, a and c</td><td>–</td>{3 * '<td>no interval</td>'}<td>undefined</td>"
-    assert f"{row}<td>intra_group is undefined: there are no positives of c</td>" in html
 
 
 def test_what_is_defined_has_no_dash(result):
@@ -74,6 +69,16 @@ def test_what_is_defined_has_no_dash(result):
     assert "nobody is there" not in told
     for note in result.thresholds.impact_ratio.notes:
         assert note in " ".join(told.split())
+
+
+def test_the_answer_comes_first_with_its_mark(one_class):
+    lines = [line for line in shown(one_class).splitlines() if line]
+    assert lines[1] == "Is it fair where it will be used?"
+    assert lines[2].startswith("✗ No. Groups differ by more than 5 points")
+    told = " ".join(shown(one_class).split())
+    for remedy in one_class.answer.remedies:
+        assert f"· {remedy}" in told
+    assert told.index("What can be done?") < told.index("Rates at the cuts in use")
 
 
 def test_the_note_on_the_impact_ratio_is_shown_whole(result):
@@ -96,7 +101,7 @@ def test_a_comparison_without_an_interval(result):
     changed = replace(row, one=none, difference=gone, test=None)
     told = shown(replace(found, differences=(found.auc, changed, *found.gaps[1:])))
     [line] = cells(told, row.one.name)
-    assert line[1:] == ["–", f"{row.other.value:+.3f}", "no interval", "not told apart"]
+    assert line[1:] == ["cannot tell", "–", f"{row.other.value:+.3f}", "no interval"]
     assert "no interval: too few people" in told
 
 
@@ -107,16 +112,21 @@ def test_findings_have_marks_and_their_names_are_no_markup():
     assert [text.spans[0].style for text in told] == ["red", "yellow", "green", "default"]
 
 
-def test_a_verdict_has_its_colour_whatever_it_says():
-    assert verdict_text("beyond").plain == "beyond"
-    assert verdict_text("beyond").style == "red"
-    assert verdict_text("undefined").style == "dim"
+def test_a_verdict_has_its_colour_and_brackets_are_no_markup(result):
+    title, rows = "[b]title[/b]", (("[i]x[/i]", "beyond"), ("y", "undefined"))
+    table = block_table(BlockTable(title, ("[u]gap[/u]", "verdict"), rows, "[s]note[/s]", names=2))
+    assert [cell.style for cell in table.columns[1].cells] == ["red", "dim"]
+    told = shown(table)
+    for text in (title, "[i]x[/i]", "[u]gap[/u]", "[s]note[/s]"):
+        assert text in told
+    verdicts = gap_table("Gaps", result.gaps, 0.95).columns[1].cells
+    assert {cell.plain: cell.style for cell in verdicts} == {"cannot tell": "yellow"}
 
 
 def test_a_narrow_terminal_folds_numbers_and_cuts_none(result):
     told = shown(result, width=60)
     assert max(map(len, told.splitlines())) <= 60
-    [people] = re.findall(r"Who is in the sample(.*?)AUC gaps", told, re.DOTALL)
+    [people] = re.findall(r"Who is in the sample(.*?)What else was found", told, re.DOTALL)
     for group, auc in zip(result.groups, result.auc_by_group, strict=True):
         assert re.search(rf"^ *{group} ", people, re.MULTILINE)
         for number in (auc.value, auc.low, auc.high):

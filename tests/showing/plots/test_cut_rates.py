@@ -237,8 +237,8 @@ def test_words_are_the_user_s_and_colours_the_theme_s():
         y, score, sensitive_features=group, words=words, cuts=CUTS, theme="dark", ax=figure()[1]
     )
     label = " ".join(display.ax_.get_ylabel().split())
-    assert label == r"share of people who earn \$50,000 who are not granted a loan"
-    assert display.ax_.get_xlabel() == "share of everyone granted a loan"
+    assert label == r"Not granted a loan among people who earn \$50,000"
+    assert " ".join(display.ax_.get_xlabel().split()) == "share of all applicants granted a loan"
     assert to_hex(display.lines_[0].get_color()) == "#56b4e9"
     assert display.tolerance_ is None
     figure_bytes(display.figure_)

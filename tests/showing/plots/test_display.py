@@ -44,6 +44,15 @@ def texts(figure):
 
 
 @each
+def test_a_display_says_on_one_line_whether_it_is_drawn(display):
+    y, score, group, _ = columns()
+    scores = GroupedScores.from_arrays(y, score, sensitive_features=group)
+    made = display.from_scores(scores, **FEW.get(display, {}))
+    assert repr(made) == f"<{display.__name__}, not drawn yet: call plot()>"
+    assert repr(made.plot(plots.figure()[1])) == f"<{display.__name__}, drawn>"
+
+
+@each
 @pytest.mark.parametrize(("n_groups", "theme"), [(2, None), (3, "light"), (4, "dark")])
 def test_plot_gives_itself_and_draws(display, theme, n_groups):
     y, score, group, weight = columns(n_groups=n_groups, weights="real")

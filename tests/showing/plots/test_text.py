@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.cbook import is_math_text
 
-from evenscore.showing.plots.text import as_label, group_names, literal, shorten
+from evenscore.showing.plots.text import as_label, group_names, literal
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=30))
@@ -28,15 +28,6 @@ def test_a_name_is_drawn_letter_by_letter(name):
     shown, formula = text._preprocess_math(text.get_text())
     assert (shown.strip(), formula) == (name, False)
     figure.canvas.draw()
-
-
-def test_shortened():
-    assert shorten("abc") == "abc"
-    long = "a" * 20 + "b" * 20
-    assert len(shorten(long)) == 28
-    assert shorten(long).startswith("aaaa")
-    assert shorten(long).endswith("bbbb")
-    assert "…" in shorten(long)
 
 
 def test_names_differ_even_if_their_short_forms_do_not():

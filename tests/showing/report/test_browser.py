@@ -8,14 +8,14 @@ import time
 import numpy as np
 import pytest
 from conftest import draw
-from report_cases import HOSTILE, SCRIPT, case
+from report_cases import HOSTILE, SCRIPT, case, layout_case
 
 from evenscore import GroupedScores
 from evenscore.scores.labels import label_text
 from evenscore.scores.thresholds import rates_at
 from evenscore.showing import report
 from evenscore.showing.numbers import share
-from evenscore.showing.report.explorer import explorer
+from evenscore.showing.report.page import Page
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -32,11 +32,16 @@ FLAGS = (
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Reports of two and of four groups, as files."""
-    made = tmp_path_factory.mktemp("reports")
-    for n_groups in (2, 4):
-        report.write(case(n_groups), made / f"{n_groups}.html")
-    return made
+    """Where the reports are, which are made when they are asked for."""
+    return tmp_path_factory.mktemp("reports")
+
+
+def written(folder, name):
+    """A report as a file: of so many groups, or of a case of the layout."""
+    path = folder / f"{name}.html"
+    if not path.exists():
+        report.write(case(name) if isinstance(name, int) else layout_case(name), path)
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +54,7 @@ def browser(tmp_path_factory):
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     service = webdriver.ChromeService(executable_path=DRIVER)
     driver = webdriver.Chrome(options=options, service=service)
+    driver.get("about:blank")  # what the browser shows first asks for much
     yield driver
     driver.quit()
 
@@ -58,7 +64,8 @@ def opened(browser, folder):
     """Opens a report at a width; afterwards nothing may have been logged or fetched."""
     seen = []
 
-    def open_report(n_groups=2, width=1280, scheme="light", script=True):
+    def open_report(name=2, width=1280, scheme="light", script=True, media=""):
+        address = written(folder, name).as_uri()
         browser.get_log("browser"), browser.get_log("performance")
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not script})
         browser.execute_cdp_cmd(
@@ -67,9 +74,11 @@ def opened(browser, folder):
         )
         browser.execute_cdp_cmd(
             "Emulation.setEmulatedMedia",
-            {"features": [{"name": "prefers-color-scheme", "value": scheme}]},
+            {
+                "media": media,
+                "features": [{"name": "prefers-color-scheme", "value": scheme}],
+            },
         )
-        address = (folder / f"{n_groups}.html").as_uri()
         seen.append(address)
         browser.get(address)
         return browser
@@ -101,10 +110,10 @@ def exact_rates(n_groups, threshold):
 
 def check(driver, n_groups, index):
     """What is shown agrees with rates computed anew."""
-    cuts = explorer(case(n_groups)).cuts
+    cuts = Page(case(n_groups)).picker.cuts
     rates = exact_rates(n_groups, cuts.thresholds[index])
     for k, row in enumerate(rows(driver)):
-        for name, cell in zip(("selection_rate", "fpr", "fnr", "precision"), row, strict=True):
+        for name, cell in zip(("selection_rate", "fnr", "fpr", "precision"), row, strict=True):
             value = rates.rate(name.removesuffix("_rate"))[0, k]
             if np.isnan(value):
                 assert cell == ["–", "no", "interval"]
@@ -128,10 +137,12 @@ def set_slider(driver, value):
 
 
 @pytest.mark.parametrize("n_groups", [2, 4])
-def test_the_slider_moves_and_numbers_agree(opened, n_groups):
+def test_the_reader_picks_a_cut_and_the_table_follows(opened, n_groups):
     driver = opened(n_groups)
     slider = driver.find_element("id", "threshold")
-    start, last = explorer(case(n_groups)).asked[0], int(slider.get_attribute("max"))
+    found = Page(case(n_groups)).picker
+    start, last = found.at, int(slider.get_attribute("max"))
+    assert last == len(found.cuts.thresholds) - 1
     check(driver, n_groups, start)
     before = rows(driver)
     slider.send_keys("\ue012")  # left arrow
@@ -143,44 +154,124 @@ def test_the_slider_moves_and_numbers_agree(opened, n_groups):
         set_slider(driver, value)
         check(driver, n_groups, value)
     assert rows(driver) != before
-    button = driver.find_element("css selector", "button[data-index]")
+    buttons = driver.find_elements("css selector", "button[data-index]")
+    assert [int(button.get_attribute("data-index")) for button in buttons] == list(found.asked)
     # The page scrolls smoothly: a click on its way would meet whatever is passing.
-    driver.execute_script(
-        "document.documentElement.style.scrollBehavior = 'auto';"
-        "arguments[0].scrollIntoView({behavior: 'instant', block: 'center'})",
-        button,
+    driver.execute_script("document.documentElement.style.scrollBehavior = 'auto'")
+    for button, index in zip(buttons, found.asked, strict=True):
+        driver.execute_script(
+            "arguments[0].scrollIntoView({behavior: 'instant', block: 'center'})", button
+        )
+        button.click()
+        check(driver, n_groups, index)
+        pressed = [one.get_attribute("aria-pressed") for one in buttons]
+        assert pressed == ["true" if k == index else "false" for k in found.asked]
+
+
+def moved(driver, query):
+    """Where the elements of a query were moved to, and whether they are seen."""
+    found = driver.execute_script(
+        "return [...document.querySelectorAll(arguments[0])].map("
+        "  e => [e.getAttribute('transform'), getComputedStyle(e).visibility])",
+        query,
     )
-    button.click()
-    assert rows(driver) == before
+    return [
+        tuple(map(float, place.removeprefix("translate(")[:-1].split()))
+        if seen == "visible"
+        else ()
+        for place, seen in found
+    ]
 
 
-def test_the_operating_points_move_along_the_curves(opened):
-    driver = opened()
-    found = explorer(case())
-    for index in (5, len(found.cuts.thresholds) // 2):
+def test_the_dashed_line_of_the_pictures_is_at_the_share_selected(opened):
+    driver, page = opened(), Page(case())
+    charts, shares = page.cut_charts, page.picker.cuts.selected_share
+    low, high = charts[0].x
+    inside = np.flatnonzero((shares >= low) & (shares <= high))
+    assert moved(driver, "[data-picked]") == [(charts[0].at_x(shares[page.picker.at]), 0.0)] * 2
+    for index in (*inside[[0, 7, -1]], *np.flatnonzero(shares > high)[:1]):
+        set_slider(driver, int(index))
+        if shares[index] > high:
+            assert moved(driver, "[data-picked]") == [(), ()]
+            continue
+        assert moved(driver, "[data-picked]") == [(c.at_x(shares[index]), 0.0) for c in charts]
+
+
+def test_the_marks_on_the_roc_curves_follow(opened):
+    driver, page = opened(), Page(case())
+    found, chart = page.picker, page.roc
+    for index in (5, found.at, len(found.cuts.thresholds) // 2):
         set_slider(driver, index)
-        for line in found.lines:
-            moved = driver.execute_script(
-                "return document.querySelector(`g[data-point='${arguments[0]}'] .marker`)"
-                ".getAttribute('transform')",
-                line.group,
-            )
-            x, y = (float(part) for part in moved.removeprefix("translate(")[:-1].split())
-            fpr, fnr = (getattr(found.cuts, n).value[index, line.group] for n in ("fpr", "fnr"))
-            assert x == pytest.approx(found.frame.x(fpr), abs=0.3)
-            assert y == pytest.approx(found.frame.y(1 - fnr), abs=0.3)
+        marks = moved(driver, "g[data-point] .marker")
+        assert len(marks) == 2
+        for k, (x, y) in enumerate(marks):
+            fpr, fnr = (getattr(found.cuts, n).value[index, k] for n in ("fpr", "fnr"))
+            assert x == pytest.approx(chart.at_x(fpr), abs=0.3)
+            assert y == pytest.approx(chart.at_y(1 - fnr), abs=0.3)
 
 
-@pytest.mark.parametrize("width", [1280, 390, 360])
-@pytest.mark.parametrize("n_groups", [2, 4])
-def test_the_page_never_scrolls_sideways(opened, width, n_groups):
-    driver = opened(n_groups, width)
-    wide = driver.execute_script("return document.documentElement.scrollWidth")
-    assert wide == width
-    assert driver.execute_script(
-        "return [...document.querySelectorAll('svg.plot')].every("
-        "  e => e.getBoundingClientRect().right <= innerWidth + 1)"
+CLIPPED = """
+const found = [], wide = document.documentElement.clientWidth;
+const say = (e, why) => found.push(
+  why + ': ' + e.tagName + '.' + e.getAttribute('class') + ' in ' + (e.closest('section') || {}).id
+  + ': ' + e.textContent.trim().slice(0, 60));
+const unseen = e => {
+  const head = e.closest('thead');
+  return getComputedStyle(e).display === 'none' || getComputedStyle(e).visibility === 'hidden'
+    || e.closest('[hidden], title, script')
+    || head && getComputedStyle(head).clipPath !== 'none';  // read aloud where tables are lists
+};
+let seen = 0;
+for (const e of document.querySelectorAll('main, main *')) {
+  if (unseen(e)) { continue; }
+  seen += 1;
+  const box = e.getBoundingClientRect();
+  if (box.width && (box.right > wide + 1 || box.left < -1)) { say(e, 'beyond the page'); }
+  if (!(e instanceof SVGElement) && getComputedStyle(e).display !== 'inline'
+      && e.scrollWidth > e.clientWidth + 1) { say(e, 'scrolls'); }
+}
+for (const e of document.querySelectorAll('svg.chart text')) {
+  const figure = e.closest('figure').getBoundingClientRect(), box = e.getBoundingClientRect();
+  const across = box.right > figure.right + 2 || box.left < figure.left - 2;
+  const upright = box.top < figure.top - 2 || box.bottom > figure.bottom + 2;
+  if (across || upright) { say(e, 'out of its figure'); }
+}
+const verdicts = [...document.querySelectorAll('.verdict')].map(e => e.getBoundingClientRect());
+return [found, seen, document.documentElement.scrollWidth - wide,
+        verdicts.map(box => box.width > 0 && box.left >= 0 && box.right <= wide)];
+"""
+
+
+@pytest.mark.parametrize(
+    ("width", "media"),
+    [(1280, ""), (900, ""), (390, ""), (320, ""), (718, "print")],  # A4 less its margins is 718
+    ids=["desk", "tablet", "phone", "small phone", "paper"],
+)
+@pytest.mark.parametrize("name", [2, 4, "6", "compas", "20", "columns"])
+def test_nothing_is_clipped(opened, name, width, media, request, monkeypatch):
+    if name == "compas":
+        monkeypatch.setenv("EVENSCORE_DATA", str(request.getfixturevalue("compas_folder")))
+    driver = opened(name, width, media=media)
+    found, seen, sideways, verdicts = driver.execute_script(CLIPPED)
+    assert found == []
+    assert seen > 500
+    assert sideways == 0
+    assert len(verdicts) >= 10
+    assert all(verdicts)
+
+
+def test_what_is_clipped_is_found(opened):
+    """The measure works: it finds what the test makes too wide."""
+    driver = opened(2, 390)
+    driver.execute_script(
+        "document.querySelector('.verdict').style.paddingLeft = '600px';"
+        "document.querySelector('svg.chart text').setAttribute('x', '2000')"
     )
+    found, *_, verdicts = driver.execute_script(CLIPPED)
+    told = " ".join(found)
+    assert "beyond the page: SPAN.verdict" in told
+    assert "out of its figure: text" in told
+    assert not all(verdicts)
 
 
 def test_names_are_text(opened):
@@ -194,7 +285,7 @@ def test_names_are_text(opened):
     scripts = driver.execute_script("return document.scripts.length")
     assert scripts == 2
     assert SCRIPT in driver.execute_script(
-        "return [...document.querySelectorAll('svg.plot text')].map(e => e.textContent).join(' ')"
+        "return [...document.querySelectorAll('.legend li')].map(e => e.textContent).join(' ')"
     )
 
 
@@ -203,12 +294,16 @@ def test_without_script_the_tables_and_pictures_remain(opened):
     assert not driver.find_element("id", "threshold-control").is_displayed()
     assert "The slider needs JavaScript" in driver.find_element("tag name", "noscript").text
     shown = driver.find_elements("css selector", "#explorer-table td b")
-    result = case()
-    assert [e.text for e in shown[:2]] == [
-        share(getattr(result.thresholds, name).value[0, 0]) for name in ("selection_rate", "fpr")
+    result, middle = case(), 2
+    assert [e.text for e in shown] == [
+        share(getattr(result.thresholds, name).value[middle, k])
+        for k in (0, 1)
+        for name in ("selection_rate", "fnr", "fpr", "precision")
     ]
-    pictures = driver.find_elements("css selector", "svg.plot")
-    assert len(pictures) >= 4
+    told = driver.find_element("id", "now-share").text
+    assert told == share(result.thresholds.selected_share[middle])
+    pictures = driver.find_elements("css selector", "svg.chart")
+    assert len(pictures) == 6
     assert all(svg.is_displayed() for svg in pictures)
     assert len(driver.find_elements("css selector", "tr[data-gap]")) == len(result.gaps)
 
@@ -217,17 +312,19 @@ def test_dark_and_light(opened):
     def colours(scheme):
         driver = opened(scheme=scheme)
         return driver.execute_script(
-            "const text = document.querySelector('svg.plot text');"
-            "return [getComputedStyle(document.body).backgroundColor, getComputedStyle(text).fill]"
+            "const of = (query, name) => getComputedStyle(document.querySelector(query))[name];"
+            "return [of('body', 'backgroundColor'), of('svg.chart text', 'fill'),"
+            "        of('svg.chart .curve.series-0', 'stroke'), of('.swatch .marker', 'fill')]"
         )
 
-    assert colours("light") == ["rgb(255, 255, 255)", "rgb(26, 26, 26)"]
-    assert colours("dark") == ["rgb(21, 24, 28)", "rgb(236, 236, 236)"]
+    blue, sky = "rgb(0, 114, 178)", "rgb(86, 180, 233)"
+    assert colours("light") == ["rgb(255, 255, 255)", "rgb(26, 26, 26)", blue, blue]
+    assert colours("dark") == ["rgb(21, 24, 28)", "rgb(236, 236, 236)", sky, sky]
 
 
 def test_a_script_that_is_not_the_report_s_is_refused(browser, folder):
     """The policy works: it stops what the test adds to the page."""
-    text = (folder / "2.html").read_text(encoding="utf-8")
+    text = written(folder, 2).read_text(encoding="utf-8")
     changed = folder / "changed.html"
     added = "<script>document.title = 'broken'</script><img src='http://localhost:9/x.png'>"
     changed.write_text(text.replace("</main>", f"{added}</main>"), encoding="utf-8")

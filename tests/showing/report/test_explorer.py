@@ -1,6 +1,7 @@
-"""The explorer's data: the audit's rates, rounded once."""
+"""The cut that the reader picks: the audit's rates, rounded once, and where they are drawn."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -9,13 +10,24 @@ from report_cases import case
 
 from evenscore import Cuts, GroupedScores, audit
 from evenscore.scores.thresholds import rates_at
-from evenscore.showing.report.explorer import RATES, explorer, json_block, merged_cuts
+from evenscore.showing.report.explorer import RATES, json_block, merged_cuts
+from evenscore.showing.report.page import Page
+
+
+def vertices(path):
+    """The points of a path of straight lines."""
+    return np.array([pair.split() for pair in re.split("[ML]", path)[1:]], dtype=float)
+
+
+def curves_of(chart):
+    """The vertices of each line of a series, in order."""
+    found = re.findall(r'<path class="curve series-\d" [^>]*d="([^"]*)"/>', "".join(chart.parts))
+    return [vertices(path) for path in found]
 
 
 @pytest.mark.parametrize("n_groups", [1, 2, 4])
 def test_rates_are_those_of_the_audit(n_groups):
-    result = case(n_groups)
-    found = explorer(result)
+    found = Page(case(n_groups)).picker
     data = json.loads(found.data)
     y, score, group, _ = draw(11, n=400, n_groups=n_groups, levels=None)
     scores = GroupedScores.from_arrays(y, score, sensitive_features=group)
@@ -33,12 +45,19 @@ def test_rates_are_those_of_the_audit(n_groups):
 
 def test_cuts_are_in_order_and_the_asked_ones_among_them():
     result = case()
-    found = explorer(result)
+    found = Page(result).picker
     assert (np.diff(found.cuts.thresholds) > 0).all()
     asked = found.cuts.thresholds[list(found.asked)]
     np.testing.assert_array_equal(asked, result.thresholds.thresholds)
     assert [found.cuts.labels[k] for k in found.asked] == list(result.thresholds.labels)
     assert len(found.cuts.thresholds) >= len(result.explorer.thresholds)
+    assert found.at == found.asked[2]
+    assert [heading for _, heading, _ in found.columns] == [
+        "Selected",
+        "Not selected among positives",
+        "Selected among negatives",
+        "Positives among those selected",
+    ]
 
 
 def test_merging_keeps_rows_together():
@@ -59,29 +78,60 @@ def test_json_cannot_end_its_element():
     assert not set("<>&\u2028\u2029") & set(block)
 
 
-def test_markers_start_on_their_curves():
-    result = case()
-    found = explorer(result)
-    for line in found.lines:
-        points = np.array([p.split(",") for p in line.points.split()], dtype=float)
-        fpr, fnr = (
-            getattr(found.cuts, n).value[found.asked[0], line.group] for n in ("fpr", "fnr")
-        )
-        at = np.array([found.frame.x(fpr), found.frame.y(1 - fnr)])
-        # The curve is thinned: between two vertices it is near its chord.
-        assert np.abs(points - at).sum(axis=1).min() < 0.03 * found.frame.side
-
-
-def test_where_low_scores_are_selected_points_lie_on_the_curves_too():
+@pytest.mark.parametrize("low", [False, True])
+def test_marks_are_on_the_curves_of_their_groups(low):
     y, score, group, _ = draw(3, n=400, levels=None)
-    high = audit(y, score, sensitive_features=group)
-    low = audit(y, -score, sensitive_features=group, cuts=Cuts(between=(0.05, 0.5), selected="low"))
-    one, two = explorer(high), explorer(low)
-    for first, second in zip(one.lines, two.lines, strict=True):
-        curve = [tuple(map(float, pair.split(","))) for pair in second.points.split()]
-        assert curve[0] == (two.frame.x(0.0), two.frame.y(0.0))
-        assert curve[-1] == (two.frame.x(1.0), two.frame.y(1.0))
-        corners = {(round(x), round(y)) for x, y in curve}
-        others = [tuple(map(float, pair.split(","))) for pair in first.points.split()]
-        near = [min(abs(x - u) + abs(y - v) for u, v in corners) for x, y in others]
-        assert max(near) < 12.0  # of 320: both are thinned
+    cuts = Cuts(between=(0.05, 0.5), selected="low" if low else "high")
+    page = Page(audit(y, -score if low else score, sensitive_features=group, cuts=cuts))
+    found, chart = page.picker, page.roc
+    left, right, lower, upper = json.loads(found.data)["frame"]
+    curves = curves_of(chart)
+    assert len(curves) == 2
+    for k, curve in enumerate(curves):
+        ends = sorted(map(tuple, (curve[0], curve[-1])))
+        assert ends == [(left, lower), (right, upper)]
+        for index in (*found.asked, 3):
+            fpr, fnr = (getattr(found.cuts, n).value[index, k] for n in ("fpr", "fnr"))
+            at = np.array([left + (right - left) * fpr, lower + (upper - lower) * (1 - fnr)])
+            # The curve is thinned: between two vertices it is near its chord.
+            assert np.abs(curve - at).sum(axis=1).min() < 0.03 * (right - left)
+    assert re.findall(r'data-point="(\d)"', "".join(chart.parts)) == ["0", "1"]
+
+
+def test_the_line_of_the_cut_is_where_the_pictures_have_its_share():
+    page = Page(case())
+    found, charts = page.picker, page.cut_charts
+    data = json.loads(found.data)
+    low, high = charts[0].x
+    inside = [low <= share <= high for share in found.cuts.selected_share]
+    assert [x is not None for x in data["x"]] == inside
+    assert 10 < sum(inside) < len(inside)
+    for share, x in zip(found.cuts.selected_share, data["x"], strict=True):
+        for chart in charts if x is not None else ():
+            left, right = chart.at_x(low), chart.at_x(high)
+            assert x == pytest.approx(left + (right - left) * (share - low) / (high - low), abs=0.1)
+    assert all("data-picked" in "".join(chart.parts) for chart in charts)
+
+
+@pytest.mark.parametrize("cuts", [Cuts(at=(0.1, 0.3)), Cuts(between=(0.1, 0.4), of="positives")])
+def test_no_line_where_the_axis_is_not_the_share_of_everyone(cuts):
+    y, score, group, _ = draw(3, n=400, levels=None)
+    page = Page(audit(y, score, sensitive_features=group, cuts=cuts))
+    assert page.cut_charts
+    assert set(json.loads(page.picker.data)["x"]) == {None}
+
+
+def test_what_has_no_number_is_null_and_shown_as_a_dash():
+    y, score, group, _ = draw(3, n=100, levels=None)
+    y[group == 1] = 0
+    found = Page(audit(y, score, sensitive_features=group)).picker
+    data = json.loads(found.data)
+    for row in data["rates"]["fnr"]:
+        assert row[1] == [None, None, None]
+        assert None not in row[0]
+    assert (data["none"], data["no_interval"]) == ("–", "no interval")
+
+
+def test_without_a_cut_there_is_nothing_to_pick():
+    result = audit(None, np.ones(80), sensitive_features=["a", "b"] * 40)
+    assert Page(result).picker is None

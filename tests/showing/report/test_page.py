@@ -15,7 +15,7 @@ from evenscore import Cuts, Words, audit
 from evenscore.auditing import AuditResult
 from evenscore.scores.labels import label_text
 from evenscore.showing import report
-from evenscore.showing.numbers import share
+from evenscore.showing.numbers import points, share, verdict
 
 SHAPES = [
     pytest.param(dict(n_groups=1), id="K1"),
@@ -49,19 +49,39 @@ def test_headings_are_in_order_and_landmarks_are_there(shown):
         assert link.attributes["href"].removeprefix("#") in ids
 
 
-def test_it_opens_with_the_cuts_in_use_then_findings_then_pictures(shown):
+def test_it_opens_with_the_answer_then_what_else_was_found(shown):
     result, _, page = shown
     order = [section.attributes["id"] for section in page.all("section")]
-    assert order[:4] == ["cuts", "findings", "pictures", "explorer"]
+    compared = len(result.compared_groups) > 1
+    assert order[:3] == ["answer", "findings", "cuts_in_use"]
+    assert ("gaps" in order) == compared
+    links = [link.attributes["href"] for link in page.one("nav").all("a")]
+    assert links == [f"#{name}" for name in order]
     about_cuts = [finding for finding in result.findings if finding.about == "cuts"]
     assert result.findings[: len(about_cuts)] == tuple(about_cuts)
-    assert about_cuts or len(result.groups) == 1
-    for part, findings in (("cuts", about_cuts), ("findings", result.findings[len(about_cuts) :])):
+    assert about_cuts or not compared
+    for part, findings in (
+        ("answer", about_cuts),
+        ("findings", result.findings[len(about_cuts) :]),
+    ):
         text = page.one("section", id=part).text
         positions = [text.index(" ".join(finding.text.split())) for finding in findings]
         assert positions == sorted(positions)
-    for warning in result.warnings:
-        assert " ".join(warning.split()) in text
+    for name in ("answer", "notes"):
+        text = page.one("section", id=name).text
+        for warning in result.warnings:
+            assert " ".join(warning.split()) in text
+
+
+def test_every_block_of_the_audit_has_a_section_that_says_what_it_means(shown):
+    result, _, page = shown
+    order = [section.attributes["id"] for section in page.all("section")]
+    own = {name for name, block in result.blocks.items() if block.meaning}
+    assert {"cuts_in_use", "curves", "shape"} <= own & set(order)
+    for name in own & set(order):
+        section = page.one("section", id=name)
+        assert result.blocks[name].meaning in section.text
+        assert section.one("h2").text == result.blocks[name].title
 
 
 def test_nothing_outside_is_referred_to(shown):
@@ -83,11 +103,12 @@ def test_references_within_pictures_exist_and_pictures_have_titles(shown):
     _, html, page = shown
     ids = {node.attributes["id"] for node in page.all(id=True)}
     assert set(re.findall(r"url\(#([^)]*)\)", html)) <= ids
-    assert {node.attributes["href"][1:] for node in page.all("use")} <= ids
-    pictures = [svg for svg in page.all("svg") if svg.attributes.get("aria-hidden") != "true"]
-    assert len(pictures) >= 3
+    drawn = list(page.all("svg", **{"class": True}))  # what is drawn between the axes has none
+    pictures = [svg for svg in drawn if svg.attributes.get("aria-hidden") != "true"]
+    assert len(pictures) >= 4
     for svg in pictures:
         assert svg.attributes["role"] == "img"
+        assert svg.attributes["class"] == "chart"
         title = svg.one("title")
         assert title.attributes["id"] == svg.attributes["aria-labelledby"]
         assert len(title.text) > 20
@@ -166,8 +187,8 @@ def test_gaps_are_the_result_s_numbers(shown):
         assert same(number(interval.attributes["data-low"]), gap.low)
         assert same(number(interval.attributes["data-high"]), gap.high)
         cells = [cell.text for cell in row.all("td")]
-        assert cells[0] == f"{gap.value:+.3f}{gap.low:+.3f} to {gap.high:+.3f}"  # in two lines
-        assert cells[1] == gap.verdict
+        assert cells[0] == verdict(gap.verdict)
+        assert cells[1] == f"{gap.value:+.3f}{gap.low:+.3f} to {gap.high:+.3f}"  # in two lines
         assert cells[2] == "{:+.3f} to {:+.3f}".format(*gap.ends("beyond"))
         assert cells[4] == "{:+.3f} to {:+.3f}".format(*gap.ends("within"))
         assert cells[5] == f"{detectable[title]:.3f}"
@@ -207,37 +228,51 @@ def test_the_matrix_shows_the_weights_of_the_pairs(shown):
 
 def test_cuts_are_the_result_s_numbers(shown):
     result, _, page = shown
-    cuts = result.thresholds
-    bodies = list(page.one("section", id="cuts").all("tbody", data_cut=True))
-    assert len(bodies) == len(cuts.thresholds)
-    for t, body in enumerate(bodies):
-        head, *rows = body.all("tr")
-        assert cuts.where(t).capitalize() in head.text
-        assert len(rows) == len(result.compared_groups)
-        for group, row in zip(result.compared_groups, rows, strict=True):
-            k = result.groups.index(group)
-            assert row.one("bdi").text == " ".join(group.split())
-            for name, cell in zip(
-                ("selection_rate", "fpr", "fnr", "precision"), row.all("td"), strict=True
-            ):
-                found = getattr(cuts, name)
-                assert cell.one("b").text == share(found.value[t, k])
-                expected = f"{100 * found.low[t, k]:.1f} to {100 * found.high[t, k]:.1f}"
-                if np.isnan(found.low[t, k]):
-                    expected = "no interval"
-                assert cell.one("span").text == expected
+    cuts, n = result.thresholds, len(result.compared_groups)
+    table = next(page.one("section", id="cuts_in_use").all("table"))
+    rows = list(table.one("tbody").all("tr"))
+    assert len(rows) == len(cuts.thresholds) * n
+    for number, row in enumerate(rows):
+        t, group = divmod(number, n)
+        k = result.groups.index(result.compared_groups[group])
+        where, of_everyone, name, *cells = (cell.text for cell in row.children)
+        assert name == " ".join(result.groups[k].split())
+        assert where == ("" if group else cuts.where(t))
+        if not group:
+            assert float(of_everyone.removesuffix("%")) == pytest.approx(
+                100 * cuts.selected_share[t], abs=0.051
+            )
+        rates = ("selection_rate", "fnr", "fpr", "precision")
+        for rate, cell in zip(rates, cells, strict=True):
+            found = getattr(cuts, rate)
+            expected = "{:.1f} ({:.1f} to {:.1f})".format(
+                *(100 * part[t, k] for part in (found.value, found.low, found.high))
+            )
+            assert cell == ("–" if np.isnan(found.value[t, k]) else expected)
 
 
-def test_the_explorer_opens_at_the_first_cut_asked_for(shown):
+def test_the_picker_opens_at_the_middle_one_of_the_cuts_asked_for(shown):
     result, html, page = shown
     [block] = re.findall(r'<script type="application/json" id="explorer-data">(.*?)</script>', html)
     data = json.loads(block)
     start = int(page.one("input", id="threshold").attributes["value"])
-    assert data["thresholds"][start] == f"{result.thresholds.thresholds[0]:.4g}"
-    for k, row in enumerate(page.one("table", id="explorer-table").one("tbody").all("tr")):
-        for cell in row.all("td"):
+    asked = len(result.thresholds.thresholds) // 2
+    assert data["thresholds"][start] == f"{result.thresholds.thresholds[asked]:.4g}"
+    assert page.one(id="now-threshold").text == data["thresholds"][start]
+    assert page.one(id="now-share").text == share(result.thresholds.selected_share[asked])
+    rows = list(page.one("table", id="explorer-table").one("tbody").all("tr"))
+    assert len(rows) == len(result.compared_groups)
+    for group, row in zip(result.compared_groups, rows, strict=True):
+        k = result.groups.index(group)
+        cells = list(row.all("td"))
+        assert len(cells) == 4
+        for cell in cells:
             found = getattr(result.thresholds, cell.attributes["data-rate"])
-            assert cell.one("b").text == share(found.value[0, k])
+            assert cell.one("b").text == share(found.value[asked, k])
+        assert row.one(data_count=True).text == f"{result.thresholds.selected[asked, k]:,.0f}"
+    buttons = [int(button.attributes["data-index"]) for button in page.all("button")]
+    thresholds = [f"{t:.4g}" for t in result.thresholds.thresholds]
+    assert [data["thresholds"][k] for k in buttons] == thresholds
 
 
 def test_every_notion_is_explained(shown):
@@ -268,7 +303,7 @@ def test_many_groups_are_readable_and_small():
     assert len(list(page.all("tr", data_people=True))) == 40
     assert "Of 780 pairs of groups, the 3 pairs of main groups with the largest ROC gaps" in html
     assert "Of 40 groups, 6 are shown, with 15.0% of the people" in html
-    assert len(list(page.all("g", data_point=True))) == 6
+    assert len(list(page.all("g", data_point=True))) == 4
     for told in result.omitted:
         assert told in page.one("section", id="notes").text
 
@@ -280,7 +315,7 @@ def test_groups_without_a_class_are_shown_with_the_reason():
     page = read(report.render(result))
     assert "There are no positives of nobody positive" in page.one("main").text
     [gap] = page.all("tr", data_gap="bnsp, a and nobody positive")
-    assert [cell.text for cell in gap.all("td")][:2] == ["–no interval", "undefined"]
+    assert [cell.text for cell in gap.all("td")][:2] == ["undefined", "–no interval"]
     assert "nan" not in page.one("main").text.split()
     found = [gap.verdict for gap in result.gaps]
     tiles = gap_tiles(page)
@@ -300,8 +335,8 @@ def test_every_gap_is_counted_in_a_tile():
     found = [gap.verdict for gap in result.gaps]
     assert gap_tiles(read(report.render(result))) == {
         "Gaps beyond the tolerance": found.count("beyond"),
-        "Gaps unclear": found.count("unclear"),
-        "Gaps within it": found.count("within"),
+        "Gaps that data cannot tell": found.count("unclear"),
+        "Gaps within the tolerance": found.count("within"),
     }
     assert "undefined" not in found
 
@@ -309,13 +344,13 @@ def test_every_gap_is_counted_in_a_tile():
 def test_what_has_no_interval_says_so_and_ratios_name_their_level():
     result = case()
     page = read(report.render(result))
-    captions = [caption.text for caption in page.one("section", id="pictures").all("figcaption")]
+    captions = [caption.text for caption in page.one("section", id="curves").all("figcaption")]
     assert sum("The largest gap seen, without an interval, is" in told for told in captions) == 1
-    cuts = page.one("section", id="cuts").text
+    cuts = page.one("section", id="cuts_in_use").text
     ratio = result.thresholds.impact_ratio
     for value, low, high, note in zip(ratio.value, ratio.low, ratio.high, ratio.notes, strict=True):
         assert f"95% interval {low:.2f} to {high:.2f}" in note
-        assert f"{value:.2f} times as often" in note
+        assert f"{value:.2f} times that of" in note
         assert " ".join(note.split())[1:] in cuts
 
 
@@ -327,7 +362,7 @@ def test_odd_names_and_constant_scores():
     html.encode("utf-8")
     assert page.one("h1").text == "? half a pair"
     assert [row.one("bdi").text for row in page.all("tr", data_people=True)] == ["' '", "None"]
-    assert "All scores are equal" in page.one("section", id="findings").text
+    assert "All scores are equal" in page.one("section", id="answer").text
 
 
 def test_write_and_to_html(tmp_path):
@@ -345,24 +380,25 @@ def test_what_is_no_result_is_refused():
 
 
 def certificate_of(page):
-    return next(iter(page.one("section", id="cuts").all("p", **{"class": "certificate"})), None)
+    section = page.one("section", id="cuts_in_use")
+    return next(iter(section.all("p", **{"class": "certificate"})), None)
 
 
 def test_the_cuts_in_use_have_pictures_a_certificate_and_gaps(shown):
     result, _, page = shown
-    section = page.one("section", id="cuts")
-    pictures = list(section.all("svg", role="img"))
+    pictures = list(page.one("section", id="answer").all("svg", role="img"))
     assert len(pictures) == len(result.cut_curves.rates) == 2
     titles = [svg.one("title").text for svg in pictures]
-    assert titles[0].startswith("False positive rate of ")
-    assert titles[1].startswith("False negative rate of ")
+    assert titles[0].startswith("False negative rate (Not selected among positives) of ")
+    assert titles[1].startswith("False positive rate (Selected among negatives) of ")
     words = result.cuts.text()
     assert all(words in title for title in titles)
     if result.certificate is None:
         assert len(result.compared_groups) == 1
         assert certificate_of(page) is None
     else:
-        assert result.certificate.words in certificate_of(page).text
+        assert " ".join(result.certificate.words.split()) in certificate_of(page).text
+    section = page.one("section", id="cuts_in_use")
     rows = {row.attributes["data-gap"] for row in section.all("tr", data_gap=True)}
     assert rows <= {gap.title for gap in result.cut_gaps}
     if len(result.groups) == 2:
@@ -372,19 +408,18 @@ def test_the_cuts_in_use_have_pictures_a_certificate_and_gaps(shown):
             assert gap.attributes["data-gap"] not in rows
 
 
-def test_the_legend_says_the_largest_gap_of_the_audit():
+def test_the_captions_say_the_largest_gap_of_the_audit():
     y, group = np.tile([0, 0, 1, 1], 150), np.tile(["a", "b"], 300)
     score = np.random.default_rng(0).normal(size=600) + y - (group == "b")
     result = audit(y, score, sensitive_features=group)
-    text = page_text(result, "cuts")
+    page = read(report.render(result))
+    captions = [told.text for told in page.one("section", id="answer").all("figcaption")]
+    gaps = {gap.name: gap for gap in result.cut_gaps}
+    expected = [f"Largest difference: {points(gaps[f'{r}_gap'].value)}." for r in ("fnr", "fpr")]
+    assert captions == expected
+    cuts = page.one("section", id="cuts_in_use").text
     for gap in result.cut_gaps:
-        told = f"largest gap, {100 * abs(gap.value):.1f} points: a {gap.first_value:.1%}, b"
-        assert told in text
-        assert gap.words[1:] in text
-
-
-def page_text(result, section):
-    return read(report.render(result)).one("section", id=section).text
+        assert gap.words[1:] in cuts
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -397,24 +432,27 @@ def test_no_word_of_roc_gaps_unless_they_were_asked_for(known):
     assert "ROC gap" not in page.one("body").text
     assert ("Permutation" in page.one("body").text) == known
     sections = [section.attributes["id"] for section in page.all("section")]
-    assert ("pictures" in sections) == ("explorer" in sections) == known
+    assert ("curves" in sections) == ("ranking" in sections) == known
     for section in page.all("section"):  # no heading without anything below it
         nodes = [child for child in section.children if not isinstance(child, str)]
         for one, two in pairwise(nodes):
             assert not (re.fullmatch("h[2-6]", one.tag) and one.tag == two.tag)
         assert not re.fullmatch("h[1-6]", nodes[-1].tag)
+    heads = [th.text for th in page.one("table", id="explorer-table").one("thead").all("th")]
+    assert len(heads) == (5 if known else 2)
     if not known:
         assert "false positive" not in page.one("main").text.lower()
-        assert [
-            th.text for th in page.one("table", **{"class": "cuts narrow"}).one("thead").all("th")
-        ] == ["Group", "Selected"]
+        assert heads == ["Group", "Selected selection rate"]
+        table = next(page.one("section", id="cuts_in_use").all("table"))
+        heads = [th.text for th in table.one("thead").all("th")]
+        assert heads == ["Cut", "Of everyone", "Group", "Selected"]
 
 
 def test_other_gaps_asked_for_leave_the_cuts_as_context():
     y, group = np.tile([0, 0, 1, 1], 50), np.tile(["a", "b"], 100)
     score = np.random.default_rng(0).normal(size=200) + y
     result = audit(y, score, sensitive_features=group, constraints="bnsp")
-    section = read(report.render(result)).one("section", id="cuts")
+    section = read(report.render(result)).one("section", id="cuts_in_use")
     assert "Rates at the cuts in use, for context" in section.text
     assert len(list(section.all("tr", data_gap=True))) == 2
 
@@ -434,22 +472,27 @@ def test_other_kinds_of_cuts(cuts):
     score = np.random.default_rng(0).normal(size=200) + y
     result = audit(y, score, sensitive_features=group, cuts=cuts)
     page = read(report.render(result))
-    text = page.one("section", id="cuts").text
     told = cuts.text()
-    assert f"{told[0].upper()}{told[1:]}; the groups should differ by at most 5 points." in text
+    told = f"{told[0].upper()}{told[1:]}; groups should differ by at most 5 points."
+    assert told in page.one("section", id="cuts_in_use").text
+    answer = page.one("section", id="answer")
+    pictures = list(answer.all("svg", role="img"))
     if cuts.between == (0.001, 0.002):
-        assert not list(page.one("section", id="cuts").all("svg", role="img"))
-        assert "no cut of this score selects 0.1% to 0.2% of everyone" in text
+        assert not pictures
+        assert "There is no picture: no cut of this score selects 0.1% to 0.2% of" in answer.text
+    else:
+        assert len(pictures) == 2
+    if cuts.thresholds:
+        assert all("99 selects nobody or everybody" in svg.one("title").text for svg in pictures)
     words = page.one("section", id="words").text
     beyond = {"high": "above", "low": "below"}[cuts.selected]
     told = f"a score {'at or ' if cuts.inclusive else ''}{beyond} it is selected"
     assert told in words
-    explorer = page.one("section", id="explorer").text
-    told = f"with a score {'at or ' if cuts.inclusive else ''}{beyond} a threshold is?"
-    assert told in explorer
+    told = f"Everybody with a score {'at or ' if cuts.inclusive else ''}{beyond} the cut is"
+    assert told in answer.text
     ends = ("more", "fewer") if cuts.selected == "high" else ("fewer", "more")
-    assert f"lower: {ends[0]} are selected" in explorer
-    assert f"higher: {ends[1]} are selected" in explorer
+    assert f"lower: {ends[0]} are selected" in answer.text
+    assert f"higher: {ends[1]} are selected" in answer.text
 
 
 def test_a_score_without_any_cut_has_no_table_of_cuts():
@@ -457,10 +500,13 @@ def test_a_score_without_any_cut_has_no_table_of_cuts():
     for labels in (y, None):
         result = audit(labels, np.ones(200), sensitive_features=group, cuts=Cuts(at=0.2))
         page = read(report.render(result))
-        assert not list(page.one("section", id="cuts").all("tbody", data_cut=True))
-        assert "At each cut" not in page.one("section", id="cuts").text
-        if labels is not None:
-            assert "one threshold is shown here" in page.one("section", id="explorer").text
+        section = page.one("section", id="cuts_in_use")
+        assert "At the cuts in use" not in [caption.text for caption in section.all("caption")]
+        assert list(section.all("tr", data_gap=True))
+        answer = page.one("section", id="answer")
+        assert not list(answer.all("svg", role="img"))
+        # One threshold, at the score that all have, selects nobody; without outcomes none is shown.
+        assert bool(list(answer.all("table", id="explorer-table"))) == (labels is not None)
 
 
 def test_the_user_s_words():
@@ -474,10 +520,21 @@ def test_the_user_s_words():
         selected_is="good",
     )
     result = audit(y, score, sensitive_features=group, words=words)
-    section = read(report.render(result)).one("section", id="cuts")
+    section = read(report.render(result)).one("section", id="answer")
     assert "people who <repaid>" in section.text
-    assert "are not granted a loan" in section.text
-    assert "this favours a" in section.text
-    assert [th.text for th in section.one("table", **{"class": "cuts"}).one("thead").all("th")][
-        1
-    ] == "Granted a loan"
+    assert "would not be granted a loan" in section.text
+    assert "this favours group a" in section.text
+    heads = [th.text for th in section.one("table", id="explorer-table").one("thead").all("th")]
+    assert heads == [
+        "Group",
+        "Granted a loan selection rate",
+        "Not granted a loan among people who <repaid> FNR",
+        "Granted a loan among people who defaulted FPR",
+        "People who <repaid> among those granted a loan precision",
+    ]
+
+
+def test_a_page_never_says_nan(shown):
+    _, html, page = shown
+    assert not re.search(r"\bnan\b", page.one("main").text, re.IGNORECASE)
+    assert not re.search(r"[\"' (]nan[\"' )]", html, re.IGNORECASE)

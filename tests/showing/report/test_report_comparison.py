@@ -1,6 +1,6 @@
 """Before and after: the comparison's numbers on one page."""
 
-import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,12 +27,11 @@ def test_numbers_and_words(audits):
     comparison = after.compare(before)
     html = report.render_comparison(before, after, comparison, title="Better?")
     page = read(html)
-    opening = page.one("section", id="findings").one("div", **{"class": "finding changed"})
-    for told in comparison.words[:2]:
-        assert told in opening.text
-    assert comparison.most_changed is None  # no gap is told apart, and none is named
-    assert "changed most" not in opening.text
     section = page.one("section", id="comparison")
+    for told in comparison.words[:2]:
+        assert told in section.text
+    assert comparison.most_changed is None  # no gap is told apart, and none is named
+    assert "changed most" not in page.one("main").text
     rows = list(section.all("tr", data_difference=True))
     assert len(rows) == len(comparison.differences)
     for row, found in zip(rows, comparison.differences, strict=True):
@@ -40,12 +39,15 @@ def test_numbers_and_words(audits):
         sizes = found.other.value, found.one.value, found.difference.value, found.magnitude.value
         assert values == list(sizes)
         assert f"{found.test.low:+.3f} to {found.test.high:+.3f}" in row.text
-        assert found.change in row.text
+        change = row.one("td", **{"class": "change"}).text
+        assert change == found.change.replace("not told apart", "cannot tell")
     assert len(list(section.all("svg", role="img"))) == 2
     assert page.one("h1").text == "Better?"
     assert "<old>" in section.text
     assert html == report.render_comparison(before, after, comparison, title="Better?")
     assert len(html.encode()) < 1_000_000
+    ids = [node.attributes["id"] for node in page.all(id=True)]
+    assert len(ids) == len(set(ids))
 
 
 def test_it_opens_with_the_cuts_in_use_of_both_scores(audits):
@@ -53,22 +55,29 @@ def test_it_opens_with_the_cuts_in_use_of_both_scores(audits):
     comparison = after.compare(before)
     page = read(report.render_comparison(before, after, comparison))
     section = next(page.all("section"))
-    assert section.attributes["id"] == "cuts"
-    opening = section.one("div", **{"class": "finding first changed"}).text
+    assert section.attributes["id"] == "answer"
+    assert section.one("p", **{"class": "answer unclear"}).text == str(after.answer)
+    told = [node.text for node in section.all("li", **{"class": "finding changed"})]
+    assert len(told) == 2
     gap = next(gap for gap in comparison.gaps if gap.one.name == "fpr_gap")
     sizes = [100 * abs(side.value) for side in (gap.one, gap.other)]
     assert (
-        f"The largest difference in false positive rate between <b> and a is {sizes[0]:.1f} points "
-        f"with “new”, against {sizes[1]:.1f} points with “<old>”. Which is smaller cannot be told"
-    ) in opening
+        "Selected among negatives: the largest difference between <b> and a is "
+        f"{sizes[0]:.1f} points with “new”, against {sizes[1]:.1f} points with “<old>”. Cannot "
+        "tell which is smaller with 95% confidence"
+    ) in told[0]
     pictures = list(section.all("svg", role="img"))
     assert len(pictures) == 4
-    told = [[text.text for text in svg.all("text")] for svg in pictures]
-    for texts, name in zip(told, ("<old>", "new", "<old>", "new"), strict=True):
-        assert any(text.startswith(f"{name}: false ") for text in texts)
-    for one, two in (told[:2], told[2:]):  # on the same scale
-        ticks = ([text for text in texts if re.fullmatch(r"\d+%", text)] for texts in (one, two))
-        assert next(ticks) == next(ticks)
+    heads = [node.text for node in section.all("p", **{"class": "chart-title"})]
+    assert [head.split(":")[0] for head in heads] == ["<old>", "new", "<old>", "new"]
+    ticks = [
+        [node.text for node in svg.all("text", text_anchor="end")] for svg in pictures
+    ]  # on the same scale
+    assert ticks[0] == ticks[1]
+    assert ticks[2] == ticks[3]
+    # The cut that the reader picks is one of the score that the page is about.
+    marked = [bool(list(svg.all("path", data_picked=True))) for svg in pictures]
+    assert marked == [False, True, False, True]
 
 
 def test_without_roc_gaps_there_is_no_word_of_them():
@@ -79,7 +88,7 @@ def test_without_roc_gaps_there_is_no_word_of_them():
     assert not list(page.one("section", id="comparison").all("svg", role="img"))
 
 
-def test_the_gap_that_changed_most_is_named():
+def test_a_gap_that_became_smaller_is_said_to_be():
     y, group = np.tile([0, 0, 1, 1], 150), np.tile(["a", "b"], 300)
     score = np.random.default_rng(0).normal(size=600) + y
     before, after = (
@@ -91,8 +100,21 @@ def test_the_gap_that_changed_most_is_named():
     assert comparison.most_changed is most
     assert most.change == "smaller gap"
     page = read(report.render_comparison(before, after, comparison))
-    opening = page.one("section", id="findings").one("div", **{"class": "finding changed"})
-    assert f"The gap that changed most is {most.words}." in opening.text
+    told = [node.text for node in page.all("li", **{"class": "finding changed"})]
+    assert len(told) == 2
+    assert all("It is smaller with 95% confidence over all that is compared." in t for t in told)
+    changes = [node.text for node in page.all("td", **{"class": "change"})]
+    assert changes.count("smaller gap") == sum(g.change == "smaller gap" for g in comparison.gaps)
+
+
+def test_a_comparison_writes_its_own_page(audits, tmp_path):
+    before, after = audits
+    comparison = after.compare(before, n_resamples=50)
+    path = comparison.to_html(tmp_path / "page.html")
+    assert path.read_text(encoding="utf-8") == report.render_comparison(before, after, comparison)
+    with pytest.raises(ValueError, match="does not hold its two audits"):
+        report.write_comparison(replace(comparison, _audits=None), tmp_path / "no.html")
+    assert [p.name for p in tmp_path.iterdir()] == ["page.html"]
 
 
 def test_the_wrong_order_is_refused(audits):

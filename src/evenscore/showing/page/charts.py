@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 SERIES = 7  # colours of the style sheet
+_RIGHT = 20.0  # beside the upright end: half of the last tick's letters
 _DASHES = ("", "7 3", "7 2.5 1.5 2.5", "1.5 2", "4 2", "7 2.5 1.5 2.5 1.5 2.5", "11 3 4 3", "5 4")
 
 # Shapes of about the same area, around (0, 0).
@@ -166,7 +167,8 @@ class Chart:
     def at_x(self, value: float) -> float:
         """Where a number lies across."""
         low, high = self.x
-        return round(self.left + (self.width - self.left - 10.0) * (value - low) / (high - low), 1)
+        across = self.width - self.left - _RIGHT
+        return round(self.left + across * (value - low) / (high - low), 1)
 
     def at_y(self, value: float) -> float:
         """Where a number lies upright."""

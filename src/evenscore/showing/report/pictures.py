@@ -383,7 +383,7 @@ def gap_chart(
         (0.0, 1.0),
         reach or gap_reach([result], pair),
         x_label=f"rate: share of {first} beyond the cut",
-        heading=heading or f"ROC gap: above zero, {second} is selected more often",
+        heading=heading or f"ROC gap: above zero, more of {second} are {words.selected}",
         caption=largest,
         x_text=percents,
         y_text=lambda value: f"{value:+.3g}",
@@ -429,7 +429,7 @@ def gap_reach(results: Sequence[AuditResult], pair: tuple[str, str]) -> tuple[fl
 def _between(
     name: str, result: AuditResult, curves: list[GapCurve], first: str, second: str
 ) -> Chart:
-    """The inter-group curves: on the diagonal both groups are selected equally often."""
+    """The inter-group curves: on the diagonal, as many of both groups are selected."""
     words = result.settings.words
     chart = unit_chart(
         name,
@@ -438,7 +438,9 @@ def _between(
         f"share of {first} beyond the cut",
         f"Share of {second} beyond the cut",
     )
-    chart.caption = "The same as curves: on the diagonal, both groups are selected equally often."
+    chart.caption = (
+        f"The same as curves: on the diagonal, as many of both groups are {words.selected}."
+    )
     order: tuple[ClassName, ...] = ("negatives", "positives")
     for curve in curves:
         if not curve.reason:

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import numpy as np
 from conftest import draw, every_family
 
+from evenscore import Words, datasets
 from evenscore.auditing.audit import audit
 
 SCRIPT = "<script>alert(1)</script>"
@@ -28,6 +29,47 @@ def case(n_groups=2, n=400, weights=None, title="Score <i>one</i>", levels=None)
         group_order=names[:n_groups].tolist(),
         constraints=every_family(),
     )
+
+
+RACES = (
+    "African-American",
+    "American Indian and Alaska Native",
+    "Asian",
+    "Hispanic or Latino",
+    "Native Hawaiian or Other Pacific Islander",
+    "White, not Hispanic",
+)
+LONG = Words(
+    people="defendants",
+    positives="people who were charged again within two years",
+    negatives="people who were not charged again within two years",
+    selected="labelled as high risk",
+    selected_is="bad",
+    refused="labelled as low risk",
+)
+
+
+@cache
+def layout_case(name):
+    """Audits that take much room: "6" and "20" groups with long names, and two "columns" of them.
+
+    "compas" are the six races of COMPAS, whose files EVENSCORE_DATA has.
+    """
+    if name == "compas":
+        data = datasets.load_compas()
+        score = data.raw["decile_score"] + data.raw["v_decile_score"]
+        groups = dict(sensitive_features=data.raw["race"], words=LONG)
+        return audit(data.y, score, **groups, constraints=every_family())
+    n_groups = {"6": 6, "20": 20, "columns": 4}[name]
+    rng = np.random.default_rng(0)
+    y, group = rng.integers(0, 2, 3000), rng.integers(0, n_groups, 3000)
+    score = rng.normal(size=3000) + y + 0.1 * group
+    names = np.array([RACES[k] if k < 6 else f"{RACES[k % 6]} {k}" for k in range(n_groups)])
+    groups = names[group]
+    if name == "columns":
+        groups = {"sex": np.array(["Female", "Male"])[rng.integers(0, 2, 3000)], "race": groups}
+    words = LONG if name == "6" else None
+    return audit(y, score, sensitive_features=groups, words=words, constraints=every_family())
 
 
 @dataclass
