@@ -52,7 +52,7 @@ def test_the_undefined_is_a_dash_with_its_reason(one_class):
     name = "Ranking within each group (intra_group), a and c"
     [row] = cells(told, name)
     assert row == [name, "undefined", "–", "no interval", "no interval"]
-    assert "ntra_group is undefined: there are no positives of c" in " ".join(told.split())
+    assert " intra_group is undefined: there are no positives of c" in " ".join(told.split())
     [*cuts, people] = cells(told, "c  ")
     assert people == ["c", "20", "0", "0.0%", "20.0%", "–", "no interval"]
     assert "c: a cell is empty" in told

@@ -3,7 +3,7 @@
 The report has a template for most of these parts, with pictures; what it says is the same.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from evenscore.auditing import AuditResult
@@ -118,7 +118,8 @@ def gap_table(
         f"{level} interval\nover all gaps",
         "interval\nfor within",
     )
-    note = " ".join(_sentence(text) for text in dict.fromkeys([VERDICTS, *reasons(gaps), *notes]))
+    told, codes = dict.fromkeys([VERDICTS, *reasons(gaps), *notes]), {gap.name for gap in gaps}
+    note = " ".join(_sentence(text, codes) for text in told)
     return BlockTable(f"{title}{pair}: zero is even", columns, rows, note, names=2)
 
 
@@ -189,7 +190,8 @@ def _ratios(result: AuditResult) -> list[str]:
     return [_sentence(note) for note in notes] + [cuts.remark]
 
 
-def _sentence(text: str) -> str:
-    """A text that begins and ends as a sentence."""
-    text = text[:1].upper() + text[1:]
+def _sentence(text: str, codes: Collection[str] = ()) -> str:
+    """A text that begins and ends as a sentence; a code that it begins with stays as it is."""
+    if text.split(" ", 1)[0] not in codes:
+        text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else f"{text}."
