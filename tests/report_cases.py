@@ -57,7 +57,7 @@ def layout_case(name):
     """
     if name == "compas":
         data = datasets.load_compas()
-        score = data.raw["decile_score"] + data.raw["v_decile_score"]
+        score = data.raw["decile_score"]
         groups = dict(sensitive_features=data.raw["race"], words=LONG)
         return audit(data.y, score, **groups, constraints=every_family())
     n_groups = {"6": 6, "20": 20, "columns": 4}[name]

@@ -74,3 +74,14 @@ def test_no_bin_of_a_histogram_is_much_narrower_than_the_others():
     )
     widths = np.diff(histogram(scores).edges)
     assert widths.min() > 0.9 * np.median(widths)
+
+
+@pytest.mark.parametrize("n", [101, 107, 110, 1009])
+def test_levels_are_counted_in_whole_numbers(n):
+    """110 rows in 100 classes: 100 · (110 / 100) is more than 110 in floating point."""
+    y, groups = np.arange(n) % 2, np.where(np.arange(n) % 3, "a", "b")
+    scores = GroupedScores.from_arrays(y, np.arange(n, dtype=float), sensitive_features=groups)
+    coarse = coarsened(scores, 100)
+    assert coarse.score[-1] == n - 1
+    assert len(np.unique(coarse.score)) == 100
+    assert coarse.cell_counts.sum() == n

@@ -119,7 +119,7 @@ def coarsened(scores: GroupedScores, n_levels: int) -> GroupedScores:
     n = len(scores)
     if n <= n_levels:
         return scores
-    last = np.ceil(np.arange(1, n_levels + 1) * (n / n_levels)).astype(np.intp) - 1
+    last = -(-np.arange(1, n_levels + 1) * n // n_levels) - 1  # rounded up, in whole numbers
     return rounded_up(scores, np.unique(scores.score[last]))
 
 

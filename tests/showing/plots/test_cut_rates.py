@@ -240,7 +240,7 @@ def test_words_are_the_user_s_and_colours_the_theme_s():
     assert label == r"Not granted a loan among people who earn \$50,000"
     assert " ".join(display.ax_.get_xlabel().split()) == "share of all applicants granted a loan"
     assert to_hex(display.lines_[0].get_color()) == "#56b4e9"
-    assert display.tolerance_ is None
+    assert display.tolerance_ is not None  # as in an audit, unless it is None
     figure_bytes(display.figure_)
 
 

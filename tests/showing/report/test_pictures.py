@@ -145,7 +145,8 @@ def test_the_largest_gap_is_marked_where_it_is():
         assert float(place) == chart.at_x(gap.selected_share)
         assert float(low) == chart.at_y(gap.first_value)
         assert float(high) == chart.at_y(gap.second_value)
-        assert chart.caption.startswith(f"Largest difference: {100 * abs(gap.value):.1f}"[:-2])
+        size = f"{100 * abs(gap.value):.1f}"[:-2]
+        assert chart.caption.startswith(f"Largest difference between the groups drawn: {size}")
 
 
 def test_the_ribbon_is_as_high_as_the_tolerance():
