@@ -39,11 +39,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(READY): pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[boosted,files]'
 	@touch $@
 
 $(READY_TEST): pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[neural,test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[boosted,files,neural,test]'
 	@touch $@ $(READY)
 
 clean:

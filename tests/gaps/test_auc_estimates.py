@@ -149,7 +149,7 @@ def test_bootstrap_agrees_with_scipy():
 
     theirs = scipy_bootstrap(
         samples, gap, n_resamples=3000, method="percentile", vectorized=True, batch=100,
-        rng=np.random.default_rng(0),
+        random_state=np.random.default_rng(0),  # `rng` from SciPy 1.15 on, which takes both
     )  # fmt: skip
     ours = bootstrap(
         make(y, score, group), "inter_group", n_resamples=3000, sampling="cells", random_state=0

@@ -31,7 +31,7 @@ def test_statistics_and_p_values_agree_with_scipy(levels):
 
     theirs = permutation_test(
         (one, two), centred_auc, n_resamples=4000, alternative="greater", vectorized=True,
-        batch=200, rng=np.random.default_rng(1),
+        batch=200, random_state=np.random.default_rng(1),
     )  # fmt: skip
     [ours] = permutation_tests(
         negatives(one, two), on="negatives", statistic="auc", n_permutations=4000

@@ -376,7 +376,7 @@ def test_missing_numbers_are_named_with_a_scorer_that_takes_them(name):
 
 
 def test_missing_numbers_in_a_sparse_matrix():
-    X = sparse.random_array((50, 4), density=0.3, rng=np.random.default_rng(0)).tolil()
+    X = sparse.random_array((50, 4), density=0.3, random_state=np.random.default_rng(0)).tolil()
     X[3, 2] = X[4, 2] = np.nan
     with pytest.raises(ValueError, match=r"^Column 2 of X is missing \(NaN\) in 2 of 50 rows"):
         LinearScorer().fit(X.tocsr(), np.arange(50) % 2)

@@ -13,6 +13,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+from evenscore.extras import require
+
 _DELIMITERS = (",", ";", "\t", "|")
 _SHOWN = 20  # columns in a sentence
 # Characters of the aggregates of one query: DuckDB plans it in a time that grows with their square.
@@ -126,6 +128,7 @@ def open_table(path: str | PathLike[str], *, wanted: Sequence[str] = ()) -> Iter
     ...         table.names, table.query("SELECT c1 FROM rows").fetchall()
     (('score', 'sex'), [('f',)])
     """
+    require("Reading a CSV or Parquet file", "duckdb")
     import duckdb
 
     path = Path(path)
