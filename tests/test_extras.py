@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lowest_versions import lowest_versions
 from typer.testing import CliRunner
 
 import evenscore as es
@@ -43,6 +44,15 @@ def test_extras_are_those_of_the_distribution():
     assert core == {
         "numpy", "scipy", "scikit-learn", "narwhals", "matplotlib", "jinja2", "typer", "rich",
     }  # fmt: skip
+
+
+def test_every_requirement_has_a_lowest_version():
+    """`make wheel` installs these, and tests them."""
+    extras = [name for name in PROJECT["project"]["optional-dependencies"] if name != "all"]
+    pins = lowest_versions(PROJECT["project"], extras)
+    assert {"numpy==2.0", "scikit-learn==1.6", "lightgbm==4.6", "jax==0.8"} <= set(pins)
+    with pytest.raises(ValueError, match="'numpy<3' is not of the form name>=version"):
+        lowest_versions({"dependencies": ["numpy<3"]}, [])
 
 
 def test_nothing_is_said_of_what_is_there():

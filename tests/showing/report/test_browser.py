@@ -154,6 +154,7 @@ def test_the_slider_moves_and_numbers_agree(opened, n_groups):
     assert rows(driver) == before
 
 
+@pytest.mark.slow
 def test_the_operating_points_move_along_the_curves(opened):
     driver = opened()
     found = explorer(case())
@@ -241,6 +242,7 @@ def test_a_script_that_is_not_the_report_s_is_refused(browser, folder):
     assert browser.find_element("id", "now-threshold").text  # the report's own script has run
 
 
+@pytest.mark.slow
 def test_it_prints(opened):
     driver = opened(scheme="dark")
     options = dict(printBackground=True, paperWidth=8.27, paperHeight=11.69)

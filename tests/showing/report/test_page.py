@@ -125,6 +125,7 @@ def test_policy_names_this_style_and_this_script(shown):
     assert html.index("Content-Security-Policy") < html.index("<style>")
 
 
+@pytest.mark.slow
 def test_same_audit_same_bytes(shown):
     result, html, _ = shown
     assert report.render(AuditResult.from_dict(result.to_dict())) == html
@@ -256,6 +257,7 @@ def test_every_notion_is_explained(shown):
         assert word in text
 
 
+@pytest.mark.slow
 def test_many_groups_are_readable_and_small():
     rng = np.random.default_rng(3)
     n = 1600
@@ -273,6 +275,7 @@ def test_many_groups_are_readable_and_small():
         assert told in page.one("section", id="notes").text
 
 
+@pytest.mark.slow
 def test_groups_without_a_class_are_shown_with_the_reason():
     y = [0, 1] * 40 + [0] * 40
     groups = ["a"] * 80 + ["nobody positive"] * 40
@@ -295,6 +298,7 @@ def gap_tiles(page):
     return {name: int(number) for name, number in told.items() if name.startswith("Gaps")}
 
 
+@pytest.mark.slow
 def test_every_gap_is_counted_in_a_tile():
     result = case()
     found = [gap.verdict for gap in result.gaps]
@@ -306,6 +310,7 @@ def test_every_gap_is_counted_in_a_tile():
     assert "undefined" not in found
 
 
+@pytest.mark.slow
 def test_what_has_no_interval_says_so_and_ratios_name_their_level():
     result = case()
     page = read(report.render(result))
@@ -330,6 +335,7 @@ def test_odd_names_and_constant_scores():
     assert "All scores are equal" in page.one("section", id="findings").text
 
 
+@pytest.mark.slow
 def test_write_and_to_html(tmp_path):
     result = case()
     path = report.write(result, tmp_path / "deep" / "a <b>.html")
@@ -372,6 +378,7 @@ def test_the_cuts_in_use_have_pictures_a_certificate_and_gaps(shown):
             assert gap.attributes["data-gap"] not in rows
 
 
+@pytest.mark.slow
 def test_the_legend_says_the_largest_gap_of_the_audit():
     y, group = np.tile([0, 0, 1, 1], 150), np.tile(["a", "b"], 300)
     score = np.random.default_rng(0).normal(size=600) + y - (group == "b")
@@ -419,6 +426,7 @@ def test_other_gaps_asked_for_leave_the_cuts_as_context():
     assert len(list(section.all("tr", data_gap=True))) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "cuts",
     [
@@ -463,6 +471,7 @@ def test_a_score_without_any_cut_has_no_table_of_cuts():
             assert "one threshold is shown here" in page.one("section", id="explorer").text
 
 
+@pytest.mark.slow
 def test_the_user_s_words():
     y, group = np.tile([0, 0, 1, 1], 150), np.tile(["a", "b"], 300)
     score = np.random.default_rng(0).normal(size=600) + y - (group == "b")

@@ -49,6 +49,7 @@ def without_some():
     return audit(y, score, sensitive_features=group, constraints=every_family())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

@@ -22,6 +22,7 @@ def audits():
     ]
 
 
+@pytest.mark.slow
 def test_numbers_and_words(audits):
     before, after = audits
     comparison = after.compare(before)
@@ -48,6 +49,7 @@ def test_numbers_and_words(audits):
     assert len(html.encode()) < 1_000_000
 
 
+@pytest.mark.slow
 def test_it_opens_with_the_cuts_in_use_of_both_scores(audits):
     before, after = audits
     comparison = after.compare(before)
@@ -71,6 +73,7 @@ def test_it_opens_with_the_cuts_in_use_of_both_scores(audits):
         assert next(ticks) == next(ticks)
 
 
+@pytest.mark.slow
 def test_without_roc_gaps_there_is_no_word_of_them():
     y, score, group, _ = draw(5, n=400, levels=None)
     before, after = (audit(y, s, sensitive_features=group) for s in (score, score - 0.3 * group))
@@ -79,6 +82,7 @@ def test_without_roc_gaps_there_is_no_word_of_them():
     assert not list(page.one("section", id="comparison").all("svg", role="img"))
 
 
+@pytest.mark.slow
 def test_the_gap_that_changed_most_is_named():
     y, group = np.tile([0, 0, 1, 1], 150), np.tile(["a", "b"], 300)
     score = np.random.default_rng(0).normal(size=600) + y
