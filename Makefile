@@ -5,28 +5,32 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 READY_TEST := $(VENV)/.ready-test
 
-.PHONY: demo test quick bench soak check lint types clean
+.PHONY: demo test quick bench soak check lint types wheel clean
 
 demo: $(READY)          ## audit an unfair score on embedded data
 	$(BIN)/evenscore demo
 
 test: $(READY_TEST)     ## run the tests (and the examples in the docstrings)
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-quick: $(READY_TEST)    ## the same without minutes of simulation
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow'
+quick: $(READY_TEST)    ## the same without the slow ones
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow'
 
 bench: $(READY_TEST)    ## run every benchmark
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
 
 # The hard problems come last: they end with an error if a fit was worse than not having asked.
-soak: $(READY_TEST)     ## simulations of an hour or two: coverage, hard learning problems
+soak: $(READY_TEST)     ## hours: simulations of the tests ten times over, coverage, hard learning problems
+	EVENSCORE_SOAK=10 $(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 	$(BIN)/python benchmarks/cuts_coverage.py --samples 100
 	$(BIN)/python benchmarks/coverage.py --samples 60
 	mkdir -p results
 	$(BIN)/python benchmarks/never_worse.py --again --strict --out results/never_worse.jsonl
 
-check: lint types test  ## what continuous integration runs
+check: lint types wheel test  ## what continuous integration runs
+
+wheel: $(READY_TEST)    ## the wheel: without extras, with them, with the lowest versions promised
+	$(BIN)/python tools/check_wheel.py
 
 lint: $(READY_TEST)
 	$(BIN)/ruff format --check .
@@ -39,11 +43,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(READY): pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[boosted,files]'
 	@touch $@
 
 $(READY_TEST): pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[neural,test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[boosted,files,neural,test]'
 	@touch $@ $(READY)
 
 clean:

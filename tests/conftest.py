@@ -14,8 +14,23 @@ from evenscore.learning.training_set import TrainingSet
 from evenscore.scores import CLASSES as BOTH
 from evenscore.scores import GroupedScores
 
-settings.register_profile("evenscore", deadline=None, max_examples=60, derandomize=True)
+SOAK = int(os.environ.get("EVENSCORE_SOAK", "1"))
+
+
+def often(n):
+    """How often a simulation is repeated: n times, and many times more in `make soak`."""
+    return n * SOAK
+
+
+settings.register_profile("evenscore", deadline=None, max_examples=often(30), derandomize=True)
 settings.load_profile("evenscore")
+
+# JAX compiles the same programs for test after test: it may keep them. Set before JAX is imported.
+os.environ.setdefault(
+    "JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax")
+)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
 def draw(seed, n=120, n_groups=2, levels=10, weights=None, shift=0.3):

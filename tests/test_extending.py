@@ -93,6 +93,7 @@ def people():
     return y, score, np.array(["women", "men"])[group]
 
 
+@pytest.mark.slow
 def test_a_family_is_audited_reported_compared_and_stored(people, tmp_path):
     y, score, groups = people
     result = es.audit(y, score, sensitive_features=groups, constraints=["bnsp", MeanRank()])
@@ -128,6 +129,7 @@ def test_a_family_is_audited_reported_compared_and_stored(people, tmp_path):
     assert difference.change == "larger gap"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scorer", ["LinearScorer", "BoostedScorer"])
 def test_a_family_is_learned(people, scorer):
     y, score, groups = people
@@ -143,6 +145,7 @@ def test_a_family_is_learned(people, scorer):
     assert fitted.gap_names_ == ["mean_rank, men and women"]
 
 
+@pytest.mark.slow
 def test_a_family_is_repaired_and_traded_off(people):
     y, score, groups = people
     repair = es.repair(y, score, sensitive_features=groups, constraints=MeanRank())
@@ -207,6 +210,7 @@ def with_extremes():
     del BLOCKS[Extremes.name]
 
 
+@pytest.mark.slow
 def test_a_block_is_computed_shown_and_stored(people, with_extremes, tmp_path):
     y, score, groups = people
     result = es.audit(y, score, sensitive_features=groups, constraints="bnsp")

@@ -67,6 +67,7 @@ def audited(case):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_audits(case):
     now, then = audited(case), es.AuditResult.from_json(STORED / f"audit-1.0-{case}.json")
@@ -112,6 +113,7 @@ def test_metrics(key):
     assert call(es.metrics, columns(case)) == pytest.approx(NUMBERS["metrics"][key], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_comparison_of_auc_gaps():
     c = columns("two")
     one, two = (
@@ -156,6 +158,7 @@ def test_repairs(key):
                 assert gap.value == pytest.approx(value, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", FITS)
 def test_fits(key):
     if FITS[key][0] == "NeuralScorer":
@@ -202,6 +205,7 @@ def test_gradients(case, name, monkeypatch):
     np.testing.assert_allclose(objective.standard_errors(), then["se"], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_tradeoff():
     for now, then in zip(traded_off(es), NUMBERS["tradeoff"], strict=True):
         value, auc, gaps, converged = now

@@ -62,6 +62,7 @@ def test_aucs_and_matrix(case):
     assert block.sum() == pytest.approx(result.auc.value, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_every_named_gap_of_every_pair(case):
     rows, result = case
     pairs = len(result.groups) * (len(result.groups) - 1) // 2
@@ -228,6 +229,7 @@ def test_probabilities_are_compared_with_what_happened():
 # ---------------------------------------------------------------------- golden values
 
 
+@pytest.mark.slow
 def test_compas_rates_are_those_published(compas_folder):
     # ProPublica (2016): at deciles above 4, false positives 44.85 % and 23.45 %, false negatives
     # 27.99 % and 47.72 %, of African-American and Caucasian defendants.
@@ -276,6 +278,7 @@ def test_a_table_gives_the_same_audit():
     assert audit_scores(table, title="a title").to_json() == result.to_json()
 
 
+@pytest.mark.slow
 def test_same_input_same_bytes_and_random_state():
     y, score, group, _ = draw(6, n=200, levels=None)
     one, two, three = (
@@ -402,6 +405,7 @@ def test_zero_weights_count_for_nothing():
     assert result.sample.n == len(y) - 10
 
 
+@pytest.mark.slow
 def test_many_groups_keep_the_worst_pairs_and_say_so():
     y, score, group, _ = draw(15, n=2000, n_groups=12, levels=None)
     result = es.audit(y, score, sensitive_features=group, constraints=every_family())
@@ -428,6 +432,7 @@ def test_an_identifier_is_no_group():
         es.audit(np.arange(n) % 2, np.arange(n), sensitive_features=np.arange(n))
 
 
+@pytest.mark.slow
 def test_large_cells_take_dkw_bands_and_coarse_cuts():
     rng = np.random.default_rng(0)
     n = 120_000
@@ -505,6 +510,7 @@ PERSON = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=16)
 @given(st.lists(PERSON, max_size=24), st.booleans())
 def test_any_people_give_a_valid_audit_or_one_sentence(people, weighted):
@@ -564,6 +570,7 @@ TIED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TIED)
 def test_an_even_score_with_ties_has_no_gap(kind):
     rng = np.random.default_rng(1)
@@ -585,6 +592,7 @@ def test_an_even_score_with_ties_has_no_gap(kind):
         assert gap.method == "Wilson, both shares, ties split"
 
 
+@pytest.mark.slow
 def test_the_words_say_what_a_cut_in_a_tie_selects():
     y, group = np.tile([0, 1], 200), np.repeat(["a", "b"], 200)
     result = es.audit(y, np.zeros(400), sensitive_features=group, constraints=every_family())
@@ -598,6 +606,7 @@ def test_the_words_say_what_a_cut_in_a_tie_selects():
     )
 
 
+@pytest.mark.slow
 def test_exchanging_groups_never_favours_the_other():
     rng = np.random.default_rng(2)
     for shift in (-0.8, 0.8):
@@ -621,6 +630,7 @@ def test_exchanging_groups_never_favours_the_other():
 # ---------------------------------------------------------------------- findings
 
 
+@pytest.mark.slow
 def test_groups_whose_names_contain_and_are_kept_apart():
     y, score, group, _ = draw(17, n=400, n_groups=4, levels=None)
     names = np.array(["a", "a and b", "b and c", "c"])[group]
@@ -675,6 +685,7 @@ def test_what_cannot_be_told_is_what_the_intervals_hold():
     assert f"the data allow gaps of up to {largest:.3f}" in told
 
 
+@pytest.mark.slow
 def test_two_people_of_a_third_group_do_not_silence_an_audit():
     rng = np.random.default_rng(0)
     y, group = np.tile([0, 0, 1, 1], 500), np.tile(["men", "women"], 1000)
@@ -754,6 +765,7 @@ def test_the_first_findings_say_who_is_worse_off():
         result.worst("nothing")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("selected_is", "favoured"), [("good", "men"), ("bad", "women")])
 def test_an_audit_that_knows_what_is_good_for_people_says_whom_a_gap_favours(selected_is, favoured):
     """Women score lower: men are favoured if a high score is good for a person."""
@@ -817,6 +829,7 @@ def test_people_are_kept_but_not_shown():
     assert replace(result, _rows=None).to_json() == result.to_json()
 
 
+@pytest.mark.slow
 def test_rates_that_nobody_asked_for_are_found_where_a_band_leaves_the_tolerance():
     score, y, group = es.paper.laws.credit_law().sample(20_000, 0)
     result = es.audit(y, score, sensitive_features=group, constraints=every_family((0.8,)))

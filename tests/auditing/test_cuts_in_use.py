@@ -210,6 +210,7 @@ def test_the_first_finding_in_the_words_of_the_user():
     )
 
 
+@pytest.mark.slow
 def test_what_is_at_the_cuts_comes_first_whatever_else_is_beyond():
     rng = np.random.default_rng(0)
     n = 40_000
@@ -245,6 +246,7 @@ def test_a_score_too_coarse_for_the_range_says_so():
     assert es.AuditResult.from_dict(json.loads(result.to_json())).to_json() == result.to_json()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inclusive", [False, True])
 @pytest.mark.parametrize("selected", ["high", "low"])
 def test_shares_without_a_cut_have_no_row(selected, inclusive):
@@ -302,6 +304,7 @@ def test_a_cut_without_a_value_has_a_sentence_of_its_own():
         assert not any("no value" in finding.text for finding in result.findings)
 
 
+@pytest.mark.slow
 def test_other_gaps_alone_leave_the_cuts_as_context(tmp_path):
     y, score, group, _ = draw(7, n=900, levels=None, shift=1.2)
     result = es.audit(y, score, sensitive_features=group, constraints="bnsp")
@@ -366,6 +369,7 @@ def test_roc_bands_and_certificates_are_made_only_if_asked_for(monkeypatch):
     assert not any("both classes" in finding.text for finding in result.findings)
 
 
+@pytest.mark.slow
 def test_the_block_comes_first_and_has_one_plain_table():
     assert next(iter(BLOCKS)) == CutsInUse.name
     y, score, group, _ = draw(10, n=900, n_groups=3, levels=None)
@@ -393,6 +397,7 @@ def even_people(n, seed=0, groups=2):
     return y, rng.normal(size=n) + y, group
 
 
+@pytest.mark.slow
 def test_a_certificate_is_one_statement_about_all_rates_and_pairs():
     y, score, group = even_people(24_000)
     cuts = es.Cuts(between=(0.1, 0.4))
@@ -453,6 +458,7 @@ def test_too_few_people_are_told_how_many_it_takes():
     )
 
 
+@pytest.mark.slow
 def test_certificates_of_one_group_of_all_others_and_of_an_empty_cell():
     y, score, group = even_people(9_000, groups=3)
     alone = es.audit(y, score, sensitive_features=np.zeros(len(y)))
@@ -476,6 +482,7 @@ def test_certificates_of_one_group_of_all_others_and_of_an_empty_cell():
     assert not re.search(r"\b(nan|inf)\b", str(empty))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reference", "few", "whom"),
     [
@@ -513,6 +520,7 @@ def test_what_is_even_names_who_was_compared(reference, few, whom):
 # ---------------------------------------------------------------------- what must not matter
 
 
+@pytest.mark.slow
 def test_names_order_rows_and_weights():
     y, score, group, _ = draw(11, n=500, n_groups=3, levels=12)
     asked = dict(cuts=es.Cuts(between=(0.1, 0.5)), constraints=None)
@@ -620,6 +628,7 @@ PERSON = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     st.lists(PERSON, max_size=30),

@@ -48,6 +48,7 @@ def by_key(result):
 # ---------------------------------------------------------------------- small groups
 
 
+@pytest.mark.slow
 def test_small_groups_are_not_compared_but_counted_listed_and_shown_apart(people, result):
     y, score, group = people
     assert result.groups == ("a", "b", "c", "none", "tiny")
@@ -127,6 +128,7 @@ def test_a_group_without_people_is_never_compared():
     )
 
 
+@pytest.mark.slow
 def test_a_number_of_one_s_own(people):
     y, score, group = people
     low = es.audit(y, score, sensitive_features=group, min_group_size=5)
@@ -145,6 +147,7 @@ def test_a_number_of_one_s_own(people):
             es.audit(y, score, sensitive_features=group, min_group_size=bad)
 
 
+@pytest.mark.slow
 def test_weights_count_by_what_they_are_worth(people):
     y, score, group = people
     equal = es.audit(y, score, sensitive_features=group, sample_weight=np.full(len(y), 0.1))
@@ -161,6 +164,7 @@ def test_weights_count_by_what_they_are_worth(people):
 # ---------------------------------------------------------------------- a reference group
 
 
+@pytest.mark.slow
 def test_every_group_against_one(people, result):
     y, score, group = people
     against = es.audit(
@@ -189,6 +193,7 @@ def test_every_group_against_one(people, result):
     assert any("are about all pairs of the groups" in text for text in against.omitted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [None, "real"])
 def test_all_others_are_recoded_columns(people, weights):
     y, score, group = people
@@ -240,6 +245,7 @@ def test_all_others_of_two_groups_are_the_other_one():
     assert others.to_json() == plain.to_json()
 
 
+@pytest.mark.slow
 def test_reference_groups_that_cannot_be(people):
     y, score, group = people
 
@@ -262,6 +268,7 @@ def test_reference_groups_that_cannot_be(people):
     assert ALL_OTHERS in es.audit(y, score, sensitive_features=named).groups
 
 
+@pytest.mark.slow
 def test_references_by_label_or_by_name():
     y, score, group, _ = draw(8, n=900, n_groups=3)
     found = es.audit(y, score, sensitive_features=group, reference_group=1)
@@ -276,6 +283,7 @@ def test_references_by_label_or_by_name():
     assert again.to_json() == crossed.to_json()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", [None, "b", ALL_OTHERS])
 def test_rows_names_and_order_change_nothing_they_must_not(people, reference):
     y, score, group = people
@@ -338,6 +346,7 @@ def test_findings_are_about_main_groups_first(people, result):
     assert "the largest seen between main groups is" in told
 
 
+@pytest.mark.slow
 def test_curves_of_main_groups_are_kept_first():
     y, score, group, _ = draw(4, n=4000, n_groups=5, levels=None)
     heavy = np.isin(group, [1, 3])
@@ -353,6 +362,7 @@ def test_curves_of_main_groups_are_kept_first():
     assert any("those of main groups first" in text for text in result.omitted)
 
 
+@pytest.mark.slow
 def test_compas_is_about_the_groups_that_hold_most_people(compas_folder, tmp_path):
     import csv
 
@@ -380,6 +390,7 @@ def test_compas_is_about_the_groups_that_hold_most_people(compas_folder, tmp_pat
 # ---------------------------------------------------------------------- kept, shown, compared
 
 
+@pytest.mark.slow
 def test_kept_and_shown(people, result, tmp_path):
     y, score, group = people
     validator = jsonschema.Draft202012Validator(audit_schema())
@@ -406,6 +417,7 @@ def test_kept_and_shown(people, result, tmp_path):
     assert read.main_groups == read.compared_groups == read.groups
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", [None, "b", ALL_OTHERS])
 def test_comparisons_are_of_the_gaps_compared(people, reference):
     y, score, group = people
@@ -467,6 +479,7 @@ def test_regrouped_tables():
 # ---------------------------------------------------------------------- numbers as groups
 
 
+@pytest.mark.slow
 def test_a_quantity_is_pointed_out_with_bands():
     rng = np.random.default_rng(0)
     age = rng.integers(18, 58, 5000)

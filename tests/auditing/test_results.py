@@ -96,6 +96,7 @@ def test_no_number_is_rounded(result):
     assert data["settings"]["evenscore_version"] == es.__version__
 
 
+@pytest.mark.slow
 def test_the_schema_describes_it(result, awkward):
     validator = jsonschema.Draft202012Validator(audit_schema())
     validator.check_schema(audit_schema())
@@ -254,6 +255,7 @@ def other(columns):
     )
 
 
+@pytest.mark.slow
 def test_compare_pairs_people(result, other):
     found = result.compare(other)
     assert found.auc.difference.value == pytest.approx(result.auc.value - other.auc.value)
@@ -272,6 +274,7 @@ def test_compare_pairs_people(result, other):
     )
 
 
+@pytest.mark.slow
 def test_gaps_of_opposite_signs_and_equal_size_are_not_told_apart():
     rng = np.random.default_rng(0)
     changes = {"opposite": [], "reduced": [], "turned": []}
@@ -313,6 +316,7 @@ def test_magnitudes_err_as_seldom_as_they_say():
         assert told / 4000 < 0.06
 
 
+@pytest.mark.slow
 def test_words_of_gaps_of_opposite_signs(columns):
     y, score, group = columns
     side = np.where(group == group[0], 1.0, -1.0)
@@ -381,12 +385,14 @@ def test_every_version_ever_written_is_read(path):
     assert len(read._repr_html_()) > 1000
 
 
+@pytest.mark.slow
 def test_compare_with_itself_is_zero(result):
     found = result.compare(result)
     assert all(d.difference.value == d.difference.low == d.difference.high == 0 for d in found.gaps)
     assert {d.change for d in found.differences} == {"not told apart"}
 
 
+@pytest.mark.slow
 def test_a_comparison_is_shown_and_kept(result, other):
     from rich.console import Console
 
@@ -444,6 +450,7 @@ def test_comparisons_of_one_group_or_an_empty_cell(awkward):
         awkward.compare(awkward)
 
 
+@pytest.mark.slow
 def test_compare_with_weights_equals_repeated_people():
     y, score, group, weight = draw(23, n=60, levels=None, weights="integer")
     other = score[::-1].copy()

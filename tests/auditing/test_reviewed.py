@@ -14,6 +14,7 @@ def people(n, groups=("a", "b"), shift=0.3, seed=0):
     return y, rng.normal(size=n) + y + shift * code, np.array(groups, dtype=object)[code], rng
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["one", "group", "two"])
 def test_of_one_cluster_nothing_is_known(which):
     y, score, groups, rng = people(600)
@@ -31,6 +32,7 @@ def test_of_one_cluster_nothing_is_known(which):
     assert {row.change for row in found.differences} == {"not told apart"}
 
 
+@pytest.mark.slow
 def test_few_clusters_make_bootstrapped_intervals_wide():
     y, score, groups, _ = people(1200)
     few, many = (
@@ -45,6 +47,7 @@ def test_few_clusters_make_bootstrapped_intervals_wide():
         assert gap.beyond_test.low <= gap.low <= gap.value <= gap.high <= gap.beyond_test.high
 
 
+@pytest.mark.slow
 def test_groups_without_people_do_no_harm_to_clusters():
     y, score, groups, _ = people(900, ("a", "b", "c"))
     columns = dict(sensitive_features=groups, cluster=np.arange(900) // 3)
@@ -90,12 +93,14 @@ def test_a_higher_level_never_narrows_an_interval():
     assert np.all(np.diff(ends, axis=0) > -1e-9)
 
 
+@pytest.mark.slow
 def test_scores_that_all_differ_are_not_called_tied():
     y, score, groups, _ = people(500, shift=0.5)
     result = es.audit(y, score, sensitive_features=groups)
     assert not any("tie" in f"{gap.method} {gap.words} {gap.warnings}" for gap in result.gaps)
 
 
+@pytest.mark.slow
 def test_stretches_are_told_one_by_one():
     rng = np.random.default_rng(0)
     y, groups = rng.integers(0, 2, 8000), rng.choice(["a", "b"], 8000)

@@ -33,6 +33,7 @@ def in_memory(columns, title, groups=("sex",), **options):
 # ---------------------------------------------------------------------- what it says
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_an_audit_in_memory(table, tmp_path):
     result = run("audit", table, *ASKED, "--json", tmp_path / "a.json")
     assert result.exit_code == 0
@@ -42,6 +43,7 @@ def test_the_numbers_are_those_of_an_audit_in_memory(table, tmp_path):
     assert numbers(tmp_path / "a.json") == numbers_of(expected)
 
 
+@pytest.mark.slow
 def test_parquet_gives_the_same_numbers(table, tmp_path):
     parquet = write_parquet(tmp_path / "scores.parquet", people())
     for path in (table, parquet):
@@ -50,6 +52,7 @@ def test_parquet_gives_the_same_numbers(table, tmp_path):
     assert numbers(tmp_path / "scores.csv.json") == numbers(tmp_path / "scores.parquet.json")
 
 
+@pytest.mark.slow
 def test_few_distinct_scores_are_counted_by_duckdb_and_nothing_changes(tmp_path):
     columns = people(2000)
     columns["score"] = [round(s * 4) / 4 for s in columns["score"]]
@@ -58,6 +61,7 @@ def test_few_distinct_scores_are_counted_by_duckdb_and_nothing_changes(tmp_path)
     assert numbers(tmp_path / "a.json") == numbers_of(in_memory(columns, "t"))
 
 
+@pytest.mark.slow
 def test_weights_and_several_groups(tmp_path):
     columns = people(900)
     columns["w"] = np.random.default_rng(1).gamma(2.0, size=900).tolist()
@@ -110,6 +114,7 @@ CUTS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CUTS)
 def test_cuts_and_what_should_be_equal_there(table, tmp_path, name):
     options, asked = CUTS[name]
@@ -119,6 +124,7 @@ def test_cuts_and_what_should_be_equal_there(table, tmp_path, name):
     assert numbers(tmp_path / "a.json") == numbers_of(in_memory(people(), "t", **asked))
 
 
+@pytest.mark.slow
 def test_the_terminal_leads_with_the_cuts(tmp_path):
     table = write(tmp_path / "scores.csv", people(3000, shift=1.5))
     told = run("audit", table, *ASKED, "--cuts", "everyone=0.1:0.4").stdout
@@ -129,6 +135,7 @@ def test_the_terminal_leads_with_the_cuts(tmp_path):
     assert "ROC gaps at a cut" not in told
 
 
+@pytest.mark.slow
 def test_without_a_label_selection_is_audited_alone(table, tmp_path):
     asked = ("--score", "score", "--group", "sex", "--cuts", "everyone=0.1:0.4")
     out = ("--title", "t", "--json", tmp_path / "a.json", "--html", tmp_path / "a.html")
@@ -158,6 +165,7 @@ def test_cuts_that_cannot_be_read(table):
     assert "There is no rate 'tpr'" in refused("audit", table, *ASKED, "--equal", "tpr")
 
 
+@pytest.mark.slow
 def test_selected_is_good_or_bad(table, tmp_path):
     path = tmp_path / "a.json"
     assert run("audit", table, *ASKED, "--selected-is", "bad", "--json", path).exit_code == 0
@@ -165,6 +173,7 @@ def test_selected_is_good_or_bad(table, tmp_path):
     assert run("audit", table, *ASKED, "--selected-is", "nice").exit_code == 2
 
 
+@pytest.mark.slow
 def test_groups_that_are_numbers_come_in_their_order(tmp_path):
     columns = people(900)
     columns["sex"] = [str(8 + k % 3) for k in range(900)]
@@ -182,6 +191,7 @@ def many_groups(n=2000):
 RACE = ("--label", "repaid", "--score", "score", "--group", "race", "--pos-label", "yes")
 
 
+@pytest.mark.slow
 def test_small_groups_and_reference_groups(tmp_path):
     path = write(tmp_path / "scores.csv", many_groups())
     for options, asked in (
@@ -214,6 +224,7 @@ def test_groups_that_cannot_be_compared(tmp_path):
     assert "min_group_size must be" in refused("audit", path, *RACE, "--min-group-size", "0")
 
 
+@pytest.mark.slow
 def test_numbers_as_groups_are_told_which_bands_to_compare(tmp_path):
     columns = people(3000)
     columns["race"] = [18 + k % 50 for k in range(3000)]
@@ -233,6 +244,7 @@ def test_numbers_as_groups_are_told_which_bands_to_compare(tmp_path):
     assert told.endswith("Otherwise merge groups into larger ones.")
 
 
+@pytest.mark.slow
 def test_html_is_written(table, tmp_path):
     pytest.importorskip("evenscore.showing.report")
     result = run("audit", table, *ASKED, "--html", tmp_path / "report.html")
@@ -244,6 +256,7 @@ def test_html_is_written(table, tmp_path):
 # ---------------------------------------------------------------------- exit codes
 
 
+@pytest.mark.slow
 def test_fail_on_gap(table, tmp_path):
     result = run("audit", table, *ASKED, "--fail-on-gap", "--quiet")
     assert result.exit_code == 1
@@ -254,6 +267,7 @@ def test_fail_on_gap(table, tmp_path):
     assert run("audit", even, *ASKED, "--fail-on-gap", "--quiet").exit_code == 0
 
 
+@pytest.mark.slow
 def test_gaps_that_cannot_be_checked_are_counted_with_the_reason(table):
     asked = (*ASKED, "--equal", "fpr", "--fail-on-gap", "--quiet", "--tolerance", "0.49")
     result = run("audit", table, *asked, "--cuts", "thresholds=0.5,99")
@@ -271,6 +285,7 @@ def test_an_even_score_of_two_levels_does_not_fail(tmp_path):
     assert run("audit", even, *ASKED, "--fail-on-gap", "--quiet").exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_real_process(table, tmp_path):
     command = [sys.executable, "-m", "evenscore.cli", "audit", str(table), *ASKED]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -288,6 +303,7 @@ def test_a_real_process(table, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_pipe_is_refused(table):
     command = [sys.executable, "-m", "evenscore.cli", "audit", "/dev/stdin", *ASKED]
     text = table.read_text()
@@ -296,6 +312,7 @@ def test_a_pipe_is_refused(table):
     assert done.stderr == "/dev/stdin is not an ordinary file: save the rows to one first.\n"
 
 
+@pytest.mark.slow
 def test_a_terminal_that_knows_few_characters_is_no_obstacle(tmp_path):
     columns = people()
     columns["sex"] = ["♀" if s == "female" else "♂" for s in columns["sex"]]
@@ -309,6 +326,7 @@ def test_a_terminal_that_knows_few_characters_is_no_obstacle(tmp_path):
 # ---------------------------------------------------------------------- files as they come
 
 
+@pytest.mark.slow
 def test_byte_order_mark_semicolons_quotes_and_windows_line_ends(tmp_path):
     columns = people()
     columns["a;b"] = ['he said "no"; or\nnot'] * 600
@@ -319,6 +337,7 @@ def test_byte_order_mark_semicolons_quotes_and_windows_line_ends(tmp_path):
     assert numbers(tmp_path / "a.json") == numbers_of(in_memory(columns, "t"))
 
 
+@pytest.mark.slow
 def test_gzip(table, tmp_path):
     packed = tmp_path / "scores.csv.gz"
     packed.write_bytes(gzip.compress(table.read_bytes()))
@@ -326,6 +345,7 @@ def test_gzip(table, tmp_path):
     assert numbers(tmp_path / "a.json") == numbers_of(in_memory(people(), "t"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_names_that_look_like_sql_or_patterns(tmp_path, kind):
     columns = people()
@@ -364,6 +384,7 @@ def test_drop_missing_says_how_many(tmp_path):
     assert numbers(tmp_path / "a.json")["sample"]["n"] == 597
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "positive"),
     [
@@ -385,6 +406,7 @@ def test_labels_by_what_they_mean(tmp_path, values, positive):
     assert numbers(tmp_path / "a.json")["blocks"]["ranking"]["auc"]["value"] == truth
 
 
+@pytest.mark.slow
 def test_boolean_and_integer_columns_of_parquet(tmp_path):
     columns = people()
     truth = in_memory(columns, "t").auc.value

@@ -194,6 +194,7 @@ def test_german_facts() -> None:
     assert not np.any(raw["status_and_sex"] == "A95")
 
 
+@pytest.mark.slow
 def test_adult_facts() -> None:
     data = load_adult()
     raw = data.raw
@@ -212,6 +213,7 @@ def test_adult_facts() -> None:
     assert not any("fnlwgt" in name for name in data.feature_names)
 
 
+@pytest.mark.slow
 def test_bank_facts() -> None:
     data = load_bank()
     assert "duration" in data.feature_names
@@ -264,6 +266,7 @@ def test_compas_features_are_the_sixteen_of_the_authors() -> None:
     assert not set(PERSONAL) & set(data.raw)
 
 
+@pytest.mark.slow
 @needs_compas
 def test_compas_from_the_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENSCORE_DATA", str(COMPAS_FOLDER))

@@ -157,6 +157,7 @@ def test_pulls_on_thresholds_are_sums_of_kernels(n_thresholds, h):
         np.testing.assert_array_less(np.abs(found[:, k] - coefficients @ kernel), 1e-6 * size)
 
 
+@pytest.mark.slow
 def test_scores_spread_too_far_are_refused():
     far = np.array([0.0, 1.0])
     for score, h in ((far, 1e-9), (far * 1e30, 1.0), (far, 1 / (2**16 - 15))):

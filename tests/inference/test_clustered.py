@@ -168,6 +168,7 @@ def test_a_negative_correlation_is_not_claimed():
     assert np.all(own.size_behind(np.linspace(0, 1, 11)) <= 400.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [4, 9])
 def test_copies_of_rows_are_worth_the_rows(times):
     rng = np.random.default_rng(4)
@@ -286,6 +287,7 @@ def test_coarse_bands_keep_clusters():
     assert np.mean(wide.high - wide.low) > 1.4 * np.mean(narrow.high - narrow.low)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crossing", [False, True])
 def test_paired_differences_of_copies_are_those_of_the_rows(crossing):
     rng = np.random.default_rng(10)
@@ -344,6 +346,7 @@ def test_permutations_exchange_clusters():
     assert unknown.p_value < known.p_value
 
 
+@pytest.mark.slow
 def test_permutations_by_cluster_reject_as_often_as_they_should():
     rng = np.random.default_rng(13)
     p_values = {True: [], False: []}

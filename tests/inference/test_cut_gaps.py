@@ -98,6 +98,7 @@ def test_clusters_make_errors_larger():
         assert (clustered / plain < 1.65).all()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6))
 def test_weights_that_are_all_alike_do_not_matter(seed):
     y, score, group, _ = draw(seed, n=60)
@@ -198,6 +199,7 @@ def test_the_upper_end_is_a_maximum_over_all_cuts_of_the_widened_range(n_groups,
             assert inside[0] <= gap.step <= inside[1]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6))
 def test_intervals_of_a_range_are_nested(seed):
     ladder = ladder_of(*draw(seed, n=80, levels=None))
@@ -208,6 +210,7 @@ def test_intervals_of_a_range_are_nested(seed):
     assert (np.diff([high for _, high in sizes]) >= -1e-12).all()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.sampled_from([0.3, 1.0, 1.96]))
 def test_the_lower_end_is_about_gaps_of_the_sign_of_the_largest_seen(seed, z):
     y, score, group, _ = draw(seed, n=80, levels=None)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import draw
+from conftest import draw, often
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
@@ -129,7 +129,8 @@ def check_rows(gaps, tolerance, level):
         assert within.level >= 1.0 - 2.0 * alpha - 1e-12
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=often(15), deadline=None)
 @given(
     st.integers(0, 10_000),
     st.integers(2, 3),
@@ -146,6 +147,7 @@ def test_verdict_interval_and_p_value_agree(seed, n_groups, levels, weighted, to
     check_rows(verdicts(scores, tolerance, level), tolerance, level)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(
@@ -164,7 +166,8 @@ def test_any_intervals_agree(drawn, tolerance, left_out):
     check_rows(decide(gaps, tolerance, 0.95, total=len(gaps) + left_out), tolerance, 0.95)
 
 
-@settings(max_examples=15, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=often(6), deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([None, 5]), st.booleans())
 def test_intervals_of_two_levels_are_nested(seed, levels, weighted):
     scores = table(seed, 120, 2, levels, weighted, shift=1.2)
@@ -175,7 +178,8 @@ def test_intervals_of_two_levels_are_nested(seed, levels, weighted):
     assert np.all(np.diff(ends[:, 1], axis=0) >= -1e-12)
 
 
-@settings(max_examples=8, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=often(3), deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([None, 6]))
 def test_names_order_of_rows_and_increasing_maps_change_nothing(seed, levels):
     y, score, group, weight = draw(seed, 250, 2, levels, "real", shift=0.8)
@@ -205,11 +209,12 @@ def test_names_order_of_rows_and_increasing_maps_change_nothing(seed, levels):
 # ---------------------------------------------------------------------- rarely wrong
 
 
-@pytest.mark.parametrize("gaps", [1, 12, 120])
+@pytest.mark.slow
+@pytest.mark.parametrize("gaps", [1, 12, 60])
 @pytest.mark.parametrize("correlation", [0.0, 0.6])
 def test_few_audits_call_a_gap_at_the_boundary_beyond_or_within(gaps, correlation):
     """All true gaps are at the tolerance: the hardest case for both."""
-    rng, samples = np.random.default_rng(gaps), 600
+    rng, samples = np.random.default_rng(gaps), often(300)
     beyond = within = 0
     for _ in range(samples):
         noise = math.sqrt(1.0 - correlation) * rng.normal(size=gaps)
@@ -228,7 +233,7 @@ def test_few_audits_call_a_gap_at_the_boundary_beyond_or_within(gaps, correlatio
 @pytest.mark.parametrize("correlation", [0.0, -0.9, 0.9])
 def test_few_audits_call_all_gaps_within_if_some_are_not(at, correlation):
     """Most gaps are zero for certain: what is left is one statement about those at the boundary."""
-    rng, samples = np.random.default_rng(at), 600
+    rng, samples = np.random.default_rng(at), often(250)
     wrong = whole = 0
     for _ in range(samples):
         common = math.sqrt(abs(correlation)) * rng.normal()
@@ -302,6 +307,7 @@ def test_scaled_intervals_are_the_estimates_own_at_their_level():
     assert high == pytest.approx([gap.high for gap in gaps])
 
 
+@pytest.mark.slow
 def test_all_places_count_the_same(tmp_path):
     """Tiles, findings, table, frame, JSON and exit code go by one list of verdicts."""
     y, score, group, _ = draw(9, n=2500, levels=None, shift=0.6)

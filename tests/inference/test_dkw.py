@@ -19,6 +19,7 @@ def test_random_weights_cost_hardly_more_than_kish():
     assert dkw_size(sample, 0.05) == pytest.approx(sample.effective_size, rel=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slope", [0.5, 1.0, -1.0])
 def test_weights_that_go_with_the_values(slope):
     """exp(b·S), S normal: the weighted law is N(b, 1). Kish's size fails twice as often."""

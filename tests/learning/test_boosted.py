@@ -71,6 +71,7 @@ def test_it_learns_what_a_linear_score_cannot():
     assert scorer.converged_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constraint", [*constraint_names(), ROC], ids=str)
 def test_the_tolerance_is_reached_on_german(german, constraint):
     fair = BoostedScorer(constraint, n_jobs=1, random_state=0)
@@ -89,6 +90,7 @@ def test_the_tolerance_is_reached_on_german(german, constraint):
     assert auc(fair, german.X, german.y) > 0.8
 
 
+@pytest.mark.slow
 def test_gaps_stay_small_on_new_rows():
     X, y, group = rows(8000)
     fresh, labels, groups = rows(20_000, seed=1)
@@ -105,6 +107,7 @@ def test_gaps_stay_small_on_new_rows():
     assert auc(fair, fresh, labels) > auc(free, fresh, labels) - 0.04
 
 
+@pytest.mark.slow
 def test_several_constraints_and_three_groups():
     X, y, group = rows(3000, n_groups=3)
     scorer = small(["inter_group", ROC], tolerance=0.03, n_estimators=200)
@@ -117,6 +120,7 @@ def test_several_constraints_and_three_groups():
     assert np.all(gap_sizes(scorer) <= allowed + 0.001)
 
 
+@pytest.mark.slow
 def test_a_stronger_penalty_leaves_a_smaller_gap():
     X, y, group = rows(4000)
     sizes = []
@@ -131,6 +135,7 @@ def test_a_stronger_penalty_leaves_a_smaller_gap():
     assert sizes[2] < 0.02
 
 
+@pytest.mark.slow
 def test_what_cannot_be_reached_is_named():
     rng = np.random.default_rng(0)
     group = rng.choice(["no", "yes"], 400)
@@ -142,6 +147,7 @@ def test_what_cannot_be_reached_is_named():
     assert not scorer.converged_
 
 
+@pytest.mark.slow
 def test_history():
     X, y, group = rows()
     scorer = small("bnsp").fit(X, y, sensitive_features=group)
@@ -184,6 +190,7 @@ def test_rows_held_out_without_constraints():
 # ---------------------------------------------------------------------- kinds of input
 
 
+@pytest.mark.slow
 def test_missing_values():
     X, y, group = rows(3000)
     X[np.random.default_rng(0).random(3000) < 0.3 + 0.3 * y, 1] = np.nan  # that tells something
@@ -210,6 +217,7 @@ def categories(n=3000, seed=0):
     return np.column_stack([rng.normal(size=n) + group, code]), y, group
 
 
+@pytest.mark.slow
 def test_categories():
     pd = pytest.importorskip("pandas")
     X, y, group = categories()
@@ -228,6 +236,7 @@ def test_categories():
     assert np.all(np.isfinite(scorer.decision_function(unseen)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [[1, 0, 0], {0: 1}, {"income": 1}], ids=str)
 def test_monotone(told):
     pd = pytest.importorskip("pandas")
@@ -245,6 +254,7 @@ def test_monotone(told):
         assert np.all(steps >= 0) == steady
 
 
+@pytest.mark.slow
 def test_sparse_and_dense_give_the_same(german):
     for kind in (sparse.csr_matrix, sparse.csc_array):
         one, two = (
@@ -256,6 +266,7 @@ def test_sparse_and_dense_give_the_same(german):
         )
 
 
+@pytest.mark.slow
 def test_labels_and_frames():
     pl = pytest.importorskip("polars")
     X, y, group = rows(400)
@@ -288,6 +299,7 @@ def test_useless_features():
 # ---------------------------------------------------------------------- weights
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*too soon to tell")
 def test_weights_are_repetitions():
     X, y, group = rows(800)
@@ -303,6 +315,7 @@ def test_weights_are_repetitions():
         assert np.corrcoef(*scores)[0, 1] > 0.99
 
 
+@pytest.mark.slow
 def test_gaps_under_weights_are_weighted():
     X, y, group = rows(2000)
     weight = np.where((group == 1) & (X[:, 2] > 0), 5.0, 1.0)
@@ -324,6 +337,7 @@ def test_gaps_under_weights_are_weighted():
 # ---------------------------------------------------------------------- the linear start
 
 
+@pytest.mark.slow
 def test_a_linear_start_is_undone_and_helps_few_rows(german):
     X, y, group = rows(600)
     scorer = small("inter_group").fit(X, y, sensitive_features=group)
@@ -382,6 +396,7 @@ def test_the_start_leaves_monotone_features_to_the_trees():
 # ---------------------------------------------------------------------- a good estimator
 
 
+@pytest.mark.slow
 def test_the_same_again():
     X, y, group = rows(800)
     options = dict(subsample=0.7, colsample_bytree=0.7, n_estimators=20, validation_fraction=0.2)
@@ -395,6 +410,7 @@ def test_the_same_again():
     assert np.any(another.decision_function(X) != first)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*too soon to tell")
 def test_threads_do_not_matter():
     X, y, group = rows(400)

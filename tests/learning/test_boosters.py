@@ -80,6 +80,7 @@ def worst(scorer):
     return max(abs(gap.value) for gap in scorer.gaps_["train"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("linear_start", [True, False])
 def test_a_fair_score_by_another_library(linear_start):
     X, y, group = rows()
@@ -96,6 +97,7 @@ def test_a_fair_score_by_another_library(linear_start):
     assert fair.n_iter_ == len(json.loads(fair.model_)) <= 200
 
 
+@pytest.mark.slow
 def test_rows_held_out_folds_and_copies_work_with_it():
     X, y, group = rows(800)
     scorer = stumps("bnsp", validation_fraction=0.3, cross_fit=2, n_estimators=40, tolerance=0.5)
@@ -106,6 +108,7 @@ def test_rows_held_out_folds_and_copies_work_with_it():
     np.testing.assert_array_equal(again.decision_function(X), scorer.decision_function(X))
 
 
+@pytest.mark.slow
 def test_a_name_for_it(monkeypatch):
     X, y, _ = rows(300)
     monkeypatch.setitem(BOOSTERS, "stumps", Stumps)

@@ -97,6 +97,7 @@ def test_before_the_first_round_nothing_is_known():
     np.testing.assert_array_equal(own.total, 0.0)
 
 
+@pytest.mark.slow
 def test_the_multipliers_follow_what_is_expected_on_new_rows():
     """A small group, many noise features: what training rows show is not what new ones will."""
     rng = np.random.default_rng(0)

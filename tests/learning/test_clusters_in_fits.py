@@ -173,6 +173,7 @@ def test_nobody_trained_on_is_tested_on():
         assert len(tested) == pytest.approx(200, abs=40)
 
 
+@pytest.mark.slow
 def test_folds_of_repairs_and_paths_keep_clusters_whole(monkeypatch):
     X, y, group, household = households()
     data = TrainingSet.read(X, y == 1, group, None, (), household)
@@ -212,6 +213,7 @@ SCORERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scorer", SCORERS, ids=lambda scorer: type(scorer).__name__)
 def test_every_scorer_and_no_label_matters(scorer):
     if isinstance(scorer, NeuralScorer):
@@ -225,6 +227,7 @@ def test_every_scorer_and_no_label_matters(scorer):
     assert ends(fitted(clone(scorer), X, y, group, cluster=columns)) == ends(one)
 
 
+@pytest.mark.slow
 def test_what_is_learned_from_the_same_rows_is_the_same():
     X, y, group, household = households()
     for scorer in (LinearScorer(FAMILIES), BoostedScorer(FAMILIES, random_state=0)):
@@ -234,19 +237,21 @@ def test_what_is_learned_from_the_same_rows_is_the_same():
         assert np.all(widths(one.gaps_["train"]) != widths(two.gaps_["train"]))
 
 
+@pytest.mark.slow
 def test_clusters_of_one_row_are_no_clusters():
-    X, y, group = rows(1500)
+    X, y, group = rows(1200)
     # Which rows are held out is drawn anew: an AUC gap is less shaken by that than a ROC gap.
-    scorer = LinearScorer("intra_group", cross_fit=3, validation_fraction=0.3, random_state=0)
+    scorer = LinearScorer("intra_group", cross_fit=2, validation_fraction=0.3, random_state=0)
     one = fitted(clone(scorer), X, y, group)
-    two = fitted(clone(scorer), X, y, group, cluster=np.arange(1500))
+    two = fitted(clone(scorer), X, y, group, cluster=np.arange(1200))
     for where in ("train", "validation", "cross_fit"):
         np.testing.assert_allclose(widths(one.gaps_[where]), widths(two.gaps_[where]), rtol=0.15)
     whole = LinearScorer(FAMILIES)
-    one, two = (fitted(clone(whole), X, y, group, cluster=c) for c in (None, np.arange(1500)))
+    one, two = (fitted(clone(whole), X, y, group, cluster=c) for c in (None, np.arange(1200)))
     np.testing.assert_allclose(ends(one)["train"], ends(two)["train"], rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [FirstFeature, LinearScorer])
 def test_copies_of_rows_tell_nothing_new(make):
     X, y, group = rows(600)
@@ -265,6 +270,7 @@ def test_copies_of_rows_tell_nothing_new(make):
     assert np.all(new > 2.0 * narrow)
 
 
+@pytest.mark.slow
 def test_repairs_and_paths_of_copies():
     X, y, group = rows(800)
     copies = np.repeat(np.arange(800), 5)
@@ -286,6 +292,7 @@ def test_repairs_and_paths_of_copies():
         np.testing.assert_allclose(widths(found.gaps), widths(expected.gaps), rtol=0.05)
 
 
+@pytest.mark.slow
 def test_a_verdict_says_in_how_many_clusters_few_people_are():
     X, y, group, household = households()
     scorer = LinearScorer("inter_group", cross_fit=2, tolerance=0.03, random_state=0)
@@ -298,6 +305,7 @@ def test_a_verdict_says_in_how_many_clusters_few_people_are():
 # ---------------------------------------------------------------------- scikit-learn's ways
 
 
+@pytest.mark.slow
 def test_clusters_are_routed_like_groups():
     X, y, group, household = households(400)
     params = {"sensitive_features": group, "cluster": household}

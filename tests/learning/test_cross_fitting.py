@@ -31,6 +31,7 @@ def fitted(scorer, X, y, group, **options):
         return scorer.fit(X, y, sensitive_features=group, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_number_again_in_plain_steps(weighted):
     X, y, group = rows()
@@ -68,6 +69,7 @@ def test_every_number_again_in_plain_steps(weighted):
         assert gap.high == pytest.approx(gap.value + np.hypot(narrow.high - narrow.value, moved))
 
 
+@pytest.mark.slow
 def test_they_are_wider_than_those_of_the_rows_tested_and_agree_with_their_p_values():
     seen = set()
     for seed in range(3):

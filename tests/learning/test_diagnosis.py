@@ -129,11 +129,12 @@ def test_folds_share_out_every_cell():
     assert np.all(np.ptp(counts, axis=1) <= 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [LinearScorer, BoostedScorer])
 def test_cross_fitted_gaps_are_those_of_rows_not_trained_on(make):
-    X, y, group = rows(2000, noise=10)
-    options = dict(n_estimators=80) if make is BoostedScorer else dict(tolerance=0.05)
-    scorer = make("inter_group", cross_fit=3, random_state=0, **options)
+    X, y, group = rows(1200, noise=10)
+    options = dict(n_estimators=40) if make is BoostedScorer else dict(tolerance=0.05)
+    scorer = make("inter_group", cross_fit=2, random_state=0, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         scorer.fit(X, y, sensitive_features=group)
@@ -168,7 +169,7 @@ def memorised(n=3000, seed=0):
 @pytest.mark.slow
 def test_what_returns_on_new_rows_is_allowed_for():
     X, y, group = memorised()
-    fresh, labels, groups = memorised(20_000, seed=1)
+    fresh, labels, groups = memorised(10_000, seed=1)
     found = {}
     for folds in (0, 4):
         scorer = BoostedScorer(
@@ -191,9 +192,10 @@ def test_what_returns_on_new_rows_is_allowed_for():
     assert found[4] < found[0] - 0.03
 
 
+@pytest.mark.slow
 def test_a_gap_closed_in_training_only_is_told():
     X, y, group = memorised()
-    scorer = BoostedScorer("intra_group", cross_fit=3, n_estimators=60, n_jobs=1, random_state=0)
+    scorer = BoostedScorer("intra_group", cross_fit=2, n_estimators=40, n_jobs=1, random_state=0)
     with pytest.warns(ConvergenceWarning, match="did not reach intra_group, 0 and 1: the gap is"):
         scorer.fit(X, y, sensitive_features=group)
     (found,) = scorer.verdicts_
@@ -204,6 +206,7 @@ def test_a_gap_closed_in_training_only_is_told():
 # ---------------------------------------------------------------------- reasons, as fits give them
 
 
+@pytest.mark.slow
 def test_a_conflict_is_told():
     # Group 1 has its positives above and its negatives above: no linear score serves both rates.
     rng = np.random.default_rng(0)
@@ -227,6 +230,7 @@ def test_a_conflict_is_told():
         assert alone.converged_
 
 
+@pytest.mark.slow
 def test_validation_rows_decide_where_there_are_no_folds():
     X, y, group = rows()
     scorer = LinearScorer("bnsp", validation_fraction=0.3, random_state=0)
@@ -248,6 +252,7 @@ def test_no_constraint_no_gaps():
     assert LinearScorer(cross_fit=3).fit(X, y).gaps_ == {"train": [], "cross_fit": []}
 
 
+@pytest.mark.slow
 def test_the_looser_the_tolerance_the_better_the_ranking():
     X, y, group = rows(3000)
     for make in (LinearScorer, BoostedScorer):
@@ -263,11 +268,12 @@ def test_the_looser_the_tolerance_the_better_the_ranking():
         assert 0.05 < gaps[1] <= 0.1 + 1e-3
 
 
+@pytest.mark.slow
 def test_a_cell_that_is_not_compared_may_be_small():
     X, y, group = rows(600)
     kept = (y == 1) | (group == 0) | (np.arange(600) % 100 == 0)
     on_positives = RocConstraint(on="positives", rates=(0.25,))
-    scorer = LinearScorer(on_positives, cross_fit=3, random_state=0)
+    scorer = LinearScorer(on_positives, tolerance=0.1, cross_fit=2, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         scorer.fit(X[kept], y[kept], sensitive_features=group[kept])

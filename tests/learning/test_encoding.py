@@ -130,6 +130,7 @@ def fitted(scorer, X, y, group):
 # ---------------------------------------------------------------------- the same scores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FRAMES)
 @pytest.mark.parametrize("name", SCORERS)
 def test_a_frame_gives_the_scores_of_the_matrix_made_by_hand(name, kind):
@@ -147,6 +148,7 @@ def test_a_frame_gives_the_scores_of_the_matrix_made_by_hand(name, kind):
     assert np.ptp(expected) > 0.1
 
 
+@pytest.mark.slow
 def test_one_kind_of_frame_may_be_fitted_on_and_another_scored():
     columns, y, group = people()
     for make in (linear, boosted):
@@ -178,6 +180,7 @@ def test_names_of_levels_do_not_matter(name):
     np.testing.assert_allclose(*scores, atol=2e-2 * np.std(scores[0]))
 
 
+@pytest.mark.slow
 def test_cross_fitting_and_a_path_over_tolerances():
     columns, y, group = people(600)
     for frame in (to_pandas(columns), to_polars(columns)):
@@ -349,6 +352,7 @@ def test_an_identifier_is_refused_but_by_trees():
     assert OF_FILES is MAX_CATEGORIES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["linear", "neural"])
 def test_missing_numbers_are_named_with_a_scorer_that_takes_them(name):
     columns, y, group = people()
@@ -376,7 +380,7 @@ def test_missing_numbers_are_named_with_a_scorer_that_takes_them(name):
 
 
 def test_missing_numbers_in_a_sparse_matrix():
-    X = sparse.random_array((50, 4), density=0.3, rng=np.random.default_rng(0)).tolil()
+    X = sparse.random_array((50, 4), density=0.3, random_state=np.random.default_rng(0)).tolil()
     X[3, 2] = X[4, 2] = np.nan
     with pytest.raises(ValueError, match=r"^Column 2 of X is missing \(NaN\) in 2 of 50 rows"):
         LinearScorer().fit(X.tocsr(), np.arange(50) % 2)
@@ -428,6 +432,7 @@ def test_codes_are_spread_sparse_or_dense():
 # ---------------------------------------------------------------------- stored
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCORERS)
 def test_pickled_and_stored(name):
     columns, y, group = people()

@@ -71,6 +71,7 @@ def test_groups_that_features_hide_are_worth_auc_at_the_same_gaps(name):
     assert told.n_features_in_ == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["linear", "boosted"])
 def test_it_is_the_score_of_a_matrix_with_the_group_in_it(name):
     X, y, group = hidden(600)
@@ -93,6 +94,7 @@ def test_it_is_the_score_of_a_matrix_with_the_group_in_it(name):
     np.testing.assert_allclose(again, score, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["linear", "boosted"])
 def test_names_of_groups_and_order_of_rows_do_not_matter(name):
     X, y, group = hidden(600)
@@ -150,6 +152,7 @@ def test_monotone_features_and_codes_beside_the_group():
         clone(scorer).set_params(categorical_features=[3]).fit(X, y, sensitive_features=group)
 
 
+@pytest.mark.slow
 def test_weights_held_out_rows_and_cross_fitting():
     X, y, group = hidden(800)
     weight = np.random.default_rng(0).integers(0, 3, 800).astype(float)
@@ -205,6 +208,7 @@ def test_the_docstrings_say_that_it_may_be_unlawful():
 # ---------------------------------------------------------------------- with scikit-learn
 
 
+@pytest.mark.slow
 def test_metadata_routing():
     X, y, group = hidden(300)
     grid = {"l2": [0.01, 0.1]}

@@ -93,6 +93,7 @@ def test_three_races_are_ranked_or_the_price_is_told(three_races, asked):
     assert auc >= 0.55 or prices
 
 
+@pytest.mark.slow
 def test_a_random_search_does_not_beat_the_fit_of_three_races(three_races):
     """Among random directions there is one with AUC 0.577 and a worst gap of 0.100."""
     scorer, _ = fitted(LinearScorer([QUARTER_AND_HALF], tolerance=0.1), three_races)
@@ -147,6 +148,6 @@ ERRORS = RateConstraint("fpr", "fnr", cuts=Cuts(between=(0.05, 0.35), of="negati
 @pytest.mark.parametrize("tolerance", [0.02, 0.1])
 @pytest.mark.parametrize("names", [("race",), ("race", "sex")], ids=" and ".join)
 def test_error_rates_of_many_groups_never_cost_more_than_told(adult, names, tolerance):
-    """Of five races cells of 5 to 3,814 people, of race and sex together of 1 to 2,411."""
-    rows = thinned(adult, grouped_by(adult, *names), 6_000)
+    """Of five races, and of race and sex together: cells of a few people to some thousand."""
+    rows = thinned(adult, grouped_by(adult, *names), 3_000)
     assert_never_worse(LinearScorer([ERRORS], tolerance=tolerance, random_state=0), rows)

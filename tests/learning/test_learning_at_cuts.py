@@ -182,6 +182,7 @@ def test_the_optimum_of_that_law_is_one():
     assert -found.fun == pytest.approx(norm.cdf(np.sqrt(optimum @ optimum / 2)), abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [LinearScorer, BoostedScorer])
 def test_gaps_are_closed_over_the_whole_range(kind):
     X, y, groups, _, _ = gaussian(10_000, 3)
@@ -198,6 +199,7 @@ def test_gaps_are_closed_over_the_whole_range(kind):
     assert scorer.gap_names_ == [gap.title for gap in scorer.gaps_["train"]]
 
 
+@pytest.mark.slow
 def test_a_strength_buys_smaller_gaps():
     X, y, groups, _, _ = gaussian(4_000, 4)
     fair = RateConstraint("fnr", cuts=RANGE)

@@ -18,7 +18,7 @@ ROC = RocConstraint(on="both", rates=(1 / 8, 1 / 4))
 
 
 def small(**options):
-    return NeuralScorer(**{"hidden": (8,), "n_iter": 200, **options})
+    return NeuralScorer(**{"hidden": (8,), "n_iter": 100, **options})
 
 
 @parametrize_with_checks([small()])
@@ -33,7 +33,7 @@ def german():
     return load_german()
 
 
-def bent(n=4000, seed=0):
+def bent(n=2000, seed=0):
     """A class that no linear score tells apart, and a feature in which the groups differ."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 3))
@@ -46,6 +46,7 @@ def bent(n=4000, seed=0):
 # ---------------------------------------------------------------------- all pairs
 
 
+@pytest.mark.slow
 def test_it_learns_what_a_linear_score_cannot():
     X, y, _ = bent()
     scorer = NeuralScorer(n_iter=1000, random_state=0).fit(X, y)
@@ -55,16 +56,17 @@ def test_it_learns_what_a_linear_score_cannot():
     assert roc_auc_score(y2, linear.decision_function(X2)) < 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constraint", ["inter_group", "bnsp", ROC])
 def test_the_tolerance_is_reached(constraint):
     X, y, group = bent()
-    scorer = NeuralScorer(constraint, tolerance=0.03, n_iter=1500, random_state=0)
+    scorer = NeuralScorer(constraint, tolerance=0.03, n_iter=1000, random_state=0)
     scorer.fit(X, y, sensitive_features=group)
     assert scorer.converged_
     assert max(abs(gap.value) for gap in scorer.gaps_["train"]) <= 0.03 + 1e-3
     X2, y2, group2 = bent(8000, seed=1)
     score = scorer.decision_function(X2)
-    free = NeuralScorer(n_iter=1500, random_state=0).fit(X, y)
+    free = NeuralScorer(n_iter=1000, random_state=0).fit(X, y)
     assert roc_auc_score(y2, score) > roc_auc_score(y2, free.decision_function(X2)) - 0.05
     if constraint != ROC:
         before, after = (
@@ -74,12 +76,13 @@ def test_the_tolerance_is_reached(constraint):
         assert after < 0.6 * before
 
 
+@pytest.mark.slow
 def test_a_penalty_and_three_groups():
     X, y, _ = bent()
     group = np.random.default_rng(5).choice(["a", "b", "c"], len(y))
     X[:, 1] += group == "c"
     free, tied = (
-        NeuralScorer("inter_group", strength=strength, n_iter=800, random_state=0).fit(
+        NeuralScorer("inter_group", strength=strength, n_iter=400, random_state=0).fit(
             X, y, sensitive_features=group
         )
         for strength in (0.0, 2.0)
@@ -90,6 +93,7 @@ def test_a_penalty_and_three_groups():
     assert len(tied.gap_names_) == 3 == len(tied.history_.gaps[-1])
 
 
+@pytest.mark.slow
 def test_what_is_not_reached_warns():
     rng = np.random.default_rng(0)
     group = rng.choice(["no", "yes"], 300)
@@ -101,6 +105,7 @@ def test_what_is_not_reached_warns():
     assert set(scorer.gaps_) == {"train", "validation"}
 
 
+@pytest.mark.slow
 def test_weights_are_repetitions(german):
     """Every batch being all rows, training is in double precision."""
     rng = np.random.default_rng(0)
@@ -114,6 +119,7 @@ def test_weights_are_repetitions(german):
     np.testing.assert_allclose(*scores, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_the_same_random_state_gives_the_same_score(german):
     fit = dict(X=german.X, y=german.y, sensitive_features=german.groups)
     one, two, other = (
@@ -124,6 +130,7 @@ def test_the_same_random_state_gives_the_same_score(german):
     assert np.any(one.decision_function(german.X) != other.decision_function(german.X))
 
 
+@pytest.mark.slow
 def test_scoring_needs_no_jax(german, monkeypatch):
     scorer = small().fit(german.X, german.y)
     expected = scorer.decision_function(german.X)
@@ -133,6 +140,7 @@ def test_scoring_needs_no_jax(german, monkeypatch):
     np.testing.assert_array_equal(pickle.loads(stored).decision_function(german.X), expected)
 
 
+@pytest.mark.slow
 def test_a_cell_too_small_to_hold_out():
     X, y, _ = bent(600)
     group = np.where(np.arange(600) % 2, "a", "b").astype(object)
@@ -145,6 +153,7 @@ def test_a_cell_too_small_to_hold_out():
     assert np.all(np.isfinite(scorer.decision_function(X)))
 
 
+@pytest.mark.slow
 def test_a_penalty_says_whether_it_has_settled():
     X, y, group = bent(1000)
     with pytest.warns(ConvergenceWarning, match="too soon to tell"):

@@ -88,6 +88,7 @@ def matched(score, groups, laws):
     return mapped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "label"), [("fpr", 0), ("fnr", 1)])
 def test_rates_at_cuts_are_as_equal_on_new_rows_as_after_matching(rate, label):
     cuts = Cuts(between=(0.1, 0.4))
@@ -149,6 +150,7 @@ def test_a_frozen_classifier_is_scored_as_it_is():
     assert gap_sizes(scorer).max() < 1 / 450
 
 
+@pytest.mark.slow
 def test_german_with_trees():
     data = load_german()
     train, test = data.train, data.test
@@ -263,6 +265,7 @@ def test_splitters_that_will_not_do(cv, told):
         RepairedScorer(LogisticRegression(), ROC, cv=cv).fit(X, y, sensitive_features=group)
 
 
+@pytest.mark.slow
 def test_columns_of_groups_are_found_by_name():
     X, y, group = rows(2000, 4)
     frame = pd.DataFrame({"sex": np.array(["f", "m"])[group % 2], "old": group // 2})
@@ -320,6 +323,7 @@ def test_trees_are_stored_by_skops():
     )
 
 
+@pytest.mark.slow
 def test_groups_are_routed_through_a_pipeline():
     X, y, group = rows()
     with config_context(enable_metadata_routing=True):

@@ -115,6 +115,7 @@ def test_prices_are_told_beside_the_score_without_constraints():
     assert history.entries("learning", "restart") == [0, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [LinearScorer, BoostedScorer])
 def test_the_history_of_a_fit(make):
     X, y, group = rows()
@@ -203,6 +204,7 @@ def test_a_strength_for_every_constraint(n_groups):
     np.testing.assert_array_equal(many.strengths(objective), one.strengths(objective))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [LinearScorer, BoostedScorer])
 def test_equal_strengths_are_one_strength(make):
     X, y, group = rows(600)
@@ -216,6 +218,7 @@ def test_equal_strengths_are_one_strength(make):
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*while AUC − strength")
 def test_the_stronger_one_is_followed():
     """Two gaps that pull against each other: the one with a strength is closed."""

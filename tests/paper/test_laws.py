@@ -530,6 +530,7 @@ def test_rings_roc_fair_closes_the_gap(rate: float, on: str, uniform: str) -> No
     assert abs(float(law.roc_gap(on, rate))) < 1e-12
 
 
+@pytest.mark.slow
 def test_rings_objective() -> None:
     cs = np.linspace(0, 0.6, 61)
     values = [RingsLaw.objective(c, rate=3 / 4, uniform="radius") for c in cs]

@@ -50,6 +50,7 @@ def quick(tmp_path_factory):
     return folder, result
 
 
+@pytest.mark.slow
 def test_everything_is_on_the_page(quick):
     folder, result = quick
     assert "index.html" in result.output
@@ -72,6 +73,7 @@ def test_everything_is_on_the_page(quick):
     }
 
 
+@pytest.mark.slow
 def test_it_goes_on_where_it_was_and_gives_the_same_bytes(quick, tmp_path):
     folder, _ = quick
     before = files(folder)
@@ -87,6 +89,7 @@ def test_it_goes_on_where_it_was_and_gives_the_same_bytes(quick, tmp_path):
     assert files(folder) == before
 
 
+@pytest.mark.slow
 def test_without_compas_everything_else_is_done(without_compas, monkeypatch, tmp_path):
     scale = replace(QUICK, data=("german", "compas", "compas_two_years"))
     monkeypatch.setattr(reproduction, "QUICK", scale)

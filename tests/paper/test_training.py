@@ -39,12 +39,14 @@ def test_far_away_nothing_overflows():
     assert float(training.logistic(-80.0)) == pytest.approx(math.exp(-80.0), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_it_is_the_kernel_of_the_complete_surrogate():
     x = np.linspace(-80.0, 80.0, 161)
     np.testing.assert_allclose(training.logistic(x), expit(x), rtol=2e-5, atol=1e-37)
     assert np.all(np.diff(training.logistic(np.linspace(-9.0, 9.0, 1001))) > 0.0)
 
 
+@pytest.mark.slow
 def test_jax_differentiates_it():
     slope = jax.grad(training.logistic)
     for x in (-100.0, -3.0, 0.5, 100.0):
@@ -58,6 +60,7 @@ def members(cell, n_cells):
     return [np.flatnonzero(cell == c) for c in range(n_cells)]
 
 
+@pytest.mark.slow
 def test_incomplete_is_unbiased_with_importance_weights():
     """Cells drawn with probabilities q, weighted by V/q: the mean is Σ V_ab AUC_ab."""
     rng = np.random.default_rng(0)
@@ -91,6 +94,7 @@ def test_incomplete_over_all_pairs_is_complete():
     assert float(estimate) == pytest.approx(smooth.auc[0, 1], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_pairs_are_of_the_cells_they_stand_for():
     """As many for every AUC of a gap as for the overall one, none from a cell that is not there."""
     rng = np.random.default_rng(0)

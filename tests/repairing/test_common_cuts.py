@@ -280,6 +280,7 @@ def test_weights_are_repetitions_and_zeros_nothing():
     assert worst(once) == pytest.approx(worst(many), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_scale_of_the_score_hardly_matters():
     y, score, group = sample(5000)
     left = [worst(made(y, some, group)) for some in (score, np.exp(score), score**3, score / 1e6)]
@@ -294,6 +295,7 @@ def test_low_scores_of_the_mirrored_score():
     assert worst(high) == pytest.approx(worst(low), abs=2.0 / smallest_cell(y, group))
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),

@@ -72,6 +72,7 @@ class ByCuts(Made):
         return self.asked.targets(n_groups, guards=guards)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_groups", [2, 3])
 @pytest.mark.parametrize("tolerance", [0.0, 0.05])
 def test_a_family_that_is_closed_by_shifts(n_groups, tolerance):
@@ -84,6 +85,7 @@ def test_a_family_that_is_closed_by_shifts(n_groups, tolerance):
     assert fair.shortfall is None
 
 
+@pytest.mark.slow
 def test_a_family_that_is_closed_by_cuts():
     y, score, group = sample()
     one, two = (
@@ -100,6 +102,7 @@ def test_a_family_that_cannot_be_repaired_says_why():
         repair(y, score, sensitive_features=group, constraints=["bnsp", Made()])
 
 
+@pytest.mark.slow
 def test_shortfalls_are_told_by_what_was_aligned():
     y, score, group = sample(n_groups=2)
     # More of one group are positive: if all people of both rank alike, its positives rank lower.

@@ -98,6 +98,7 @@ def test_other_columns_are_refused(columns, told, unseen):
         fair.transform([0.5] * 3, sensitive_features=columns)
 
 
+@pytest.mark.slow
 def test_names_come_from_the_fit_and_are_kept():
     rng = np.random.default_rng(0)
     sex, old = rng.choice(["f", "m"], 4000), rng.choice(["n", "y"], 4000)

@@ -62,6 +62,7 @@ def test_three_groups_that_two_shifts_close_but_for_chance(seed):
     assert fair.shortfall is None
 
 
+@pytest.mark.slow
 def test_three_groups_that_two_shifts_cannot_close():
     fair = left(*sample(6000, 3), constraints=["inter_group", "bnsp", "bpsn"])
     assert "shifts have to close" in fair.shortfall

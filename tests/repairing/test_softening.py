@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from conftest import often
 
 from evenscore import GroupedScores, RocConstraint, repair
 from evenscore.repairing.softening import softened
@@ -39,11 +40,12 @@ def test_labels_win_where_the_score_means_something_else_in_a_group():
         )
 
 
+@pytest.mark.slow
 def test_the_gap_on_new_people_is_smaller():
     """The reason why it is there: small samples of a calibrated score."""
-    fresh = sample(100_000, 10**6)
+    fresh = sample(40_000, 10**6)
     left = {0.0: [], 400.0: []}
-    for seed in range(30):
+    for seed in range(often(12)):
         y, score, group = sample(500, seed)
         for soften, sizes in left.items():
             fair = repair(

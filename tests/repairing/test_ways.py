@@ -56,6 +56,7 @@ def excesses(fair, when, tolerance=0.0):
 # ---------------------------------------------------------------------- what is left
 
 
+@pytest.mark.slow
 def test_bank():
     data = load_bank()
     rows = data.train[::2]
@@ -86,6 +87,7 @@ def test_bank():
     assert text.endswith("come in another order in another group, and a map keeps orders.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [None, 0.05])
 @pytest.mark.parametrize("n_groups", [2, 3, 5])
 @pytest.mark.parametrize("name", ["roc", "rates"])
@@ -98,6 +100,7 @@ def test_what_was_left_alone_is_improved(name, n_groups, tolerance):
     assert after.sum() < before.sum()
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -123,6 +126,7 @@ def test_never_both_a_larger_worst_and_a_larger_sum(
     assert after.max() + after.mean() <= before.max() + before.mean() + 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 10**6), name=st.sampled_from(["roc", "rates"]))
 def test_names_of_groups_do_not_matter(seed, name):
@@ -139,6 +143,7 @@ def test_names_of_groups_do_not_matter(seed, name):
     )
 
 
+@pytest.mark.slow
 def test_large_samples_are_judged_by_few_values():
     y, score, group = sample(40_000)
     for name in ("roc", "rates", "auc and rates"):
@@ -191,6 +196,7 @@ def warned(y, score, group, **options):
     return fair
 
 
+@pytest.mark.slow
 def test_chance_is_not_warned_of():
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -202,6 +208,7 @@ def test_chance_is_not_warned_of():
         assert warned(y, score, group, constraints=["bnsp", "bpsn"]).shortfall is None
 
 
+@pytest.mark.slow
 def test_less_than_before_is_warned_of_where_chance_does_not_explain_it():
     rng = np.random.default_rng(0)
     y, group = rng.integers(0, 2, 200_000), rng.integers(0, 2, 200_000)

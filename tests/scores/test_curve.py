@@ -85,6 +85,7 @@ def test_interpolate_runs_through_the_vertices(h, g, k):
         assert float(c.interpolate(rate)) == pytest.approx(inside[0])
 
 
+@pytest.mark.slow
 @given(levels, levels, levels, levels)
 def test_difference_against_a_fine_grid(h, g, h2, g2):
     one, two = curve(h, g), curve(h2, g2)

@@ -88,6 +88,7 @@ def test_slopes_are_finite_differences(shares, seed):
             np.testing.assert_allclose(slopes[c], (high - low) / 2e-6, atol=1e-6)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0.1, 0.9), min_size=4, max_size=4), st.integers(0, 10**6))
 def test_influence_is_what_one_more_person_adds(shares, seed):
     totals = np.random.default_rng(seed).uniform(1.0, 9.0, (2, 2))

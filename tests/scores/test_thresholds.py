@@ -86,6 +86,7 @@ def test_the_rates_of_an_empty_cell_are_nan():
     assert rates.fpr.tolist() == [[0.0, 1.0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @given(
     seed=st.integers(0, 10**6),

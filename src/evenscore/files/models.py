@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from evenscore.extras import require
 from evenscore.files.atomic import write_atomically
 from evenscore.files.features import Feature
 from evenscore.scores.arrays import Floats
@@ -77,6 +78,7 @@ class TableModel:
 
 def save_model(path: str | PathLike[str], model: TableModel) -> Path:
     """Write a model, whole or not at all."""
+    require("Writing a model", "skops")
     import skops.io
 
     return write_atomically(path, skops.io.dumps(model))
@@ -84,6 +86,7 @@ def save_model(path: str | PathLike[str], model: TableModel) -> Path:
 
 def load_model(path: str | PathLike[str]) -> TableModel:
     """Read a model; a file of another format or with a type not `TRUSTED` is refused unbuilt."""
+    require("Reading a model", "skops")
     import skops.io
 
     name, content = Path(path).name, Path(path).read_bytes()

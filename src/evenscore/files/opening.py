@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
+from evenscore.extras import require
 from evenscore.files.csv_text import CALLED, as_utf8, encoding_of, read_header
 
 _SHOWN = 20  # columns in a sentence
@@ -252,6 +253,7 @@ def open_table(path: str | PathLike[str], *, wanted: Sequence[str] = ()) -> Iter
     ...         table.names, table.query("SELECT c1 FROM rows").fetchall()
     (('score', 'sex'), [('f',)])
     """
+    require("Reading a CSV or Parquet file", "duckdb")
     import duckdb
 
     path = Path(path)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from evenscore.extras import require
 from evenscore.learning.base import FairScorer
 from evenscore.learning.boosters import Booster, TreeSettings, booster_class, tree_threads
 from evenscore.learning.boosting import HeldOut, LinearStart, constant
@@ -178,6 +179,7 @@ class BoostedScorer(FairScorer):
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
             raise ValueError(f"n_jobs must be a whole number other than 0, not {self.n_jobs!r}.")
         library = booster_class(self.booster)
+        require(type(self).__name__, *library.packages)
         for name, taken in (
             ("categorical_features", library.takes_categories),
             ("monotone_constraints", library.takes_monotone),

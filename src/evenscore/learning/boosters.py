@@ -1,8 +1,8 @@
 """The tree libraries that `BoostedScorer` can grow its trees with.
 
 A `Booster` is the little that is asked of such a library: to add one tree at a time along a
-gradient that the caller gives, and to score. LightGBM is the one that comes along; another one is a
-subclass, passed as `BoostedScorer(booster=...)` or entered in `BOOSTERS` under a name.
+gradient that the caller gives, and to score. LightGBM comes with the extra `boosted`; another one
+is a subclass, passed as `BoostedScorer(booster=...)` or entered in `BOOSTERS` under a name.
 """
 
 import re
@@ -16,6 +16,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 
+from evenscore.extras import require
 from evenscore.scores.arrays import Floats
 
 Slopes = Callable[[Floats], tuple[Floats, Floats]]
@@ -86,6 +87,8 @@ class Booster(ABC):
     """`TreeSettings.categorical` is followed."""
     takes_monotone: ClassVar[bool] = False
     """`TreeSettings.monotone` is followed."""
+    packages: ClassVar[tuple[str, ...]] = ()
+    """What it needs of the packages in `evenscore.extras`: a fit asks for them first."""
 
     @classmethod
     @abstractmethod
@@ -159,6 +162,7 @@ class LightGBMBooster(Booster):
     """Trees of LightGBM, in its own text format."""
 
     takes_missing = takes_sparse = takes_categories = takes_monotone = True
+    packages = ("lightgbm",)
 
     def __init__(
         self,
@@ -308,6 +312,7 @@ def _joined(*texts: str, n_trees: int) -> str:
 
 @lru_cache(maxsize=8)
 def _lightgbm_model(text: str) -> Any:
+    require("BoostedScorer", "lightgbm")
     import lightgbm
 
     return lightgbm.Booster(model_str=text)
@@ -351,6 +356,7 @@ def tree_threads(n_jobs: int | None, n_rows: int) -> int:
 
 def default_trees(n: int, X: Any, seed: int, n_jobs: int | None) -> Any:
     """The classifier that is repaired if none is given: more and larger trees for more rows."""
+    require("RepairedScorer without an estimator", "lightgbm")
     from lightgbm import LGBMClassifier
 
     d = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else 1

@@ -4,7 +4,6 @@ Training runs in JAX; scoring runs in NumPy, in double precision, and needs no J
 """
 
 from collections.abc import Iterable
-from importlib.util import find_spec
 from numbers import Integral
 from typing import Any
 
@@ -55,9 +54,3 @@ def check_widths(widths: Any) -> None:
         isinstance(width, Integral) and int(width) >= 1 for width in widths
     ):
         raise ValueError(f"hidden must hold whole numbers of at least 1, not {widths!r}.")
-
-
-def require_jax(name: str) -> None:
-    """Refuse to train where JAX is missing."""
-    if find_spec("jax") is None or find_spec("optax") is None:
-        raise ImportError(f"{name}.fit needs JAX: pip install 'evenscore[neural]'.")

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from evenscore.extras import require
 from evenscore.learning.base import FairScorer
 from evenscore.learning.features import FeatureScaling, default_l2
-from evenscore.learning.network import Layers, check_widths, forward, require_jax
+from evenscore.learning.network import Layers, check_widths, forward
 from evenscore.learning.parameters import check_count, check_number
 from evenscore.learning.progress import progress
 from evenscore.learning.task import Choice, History, Look, Task
@@ -139,7 +140,7 @@ class NeuralScorer(FairScorer):
         for name in ("n_iter", "batch_size"):
             check_count(self, name)
         check_widths(self.hidden)
-        require_jax(type(self).__name__)
+        require(type(self).__name__, "jax", "optax")
 
     def held_out_share(self, n: int) -> Any:
         """As given; by default a tenth of many rows, none of few."""

@@ -3,10 +3,10 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args
 
+from evenscore.extras import require
 from evenscore.learning.progress import progress
 from evenscore.paper.assembly import assemble
 from evenscore.paper.parts import Store, run
@@ -54,8 +54,8 @@ def reproduce(
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file, not a folder.")
     wanted: list[Target] = [name for name in EXPERIMENTS if target in (name, "all")]
-    if wanted and (find_spec("jax") is None or find_spec("optax") is None):
-        raise ImportError("The experiments need JAX: pip install 'evenscore[neural]'.")
+    if wanted:
+        require("The reproduction of the experiments", "jax", "optax")
     there, left_out = available(scale.data)
     for sentence in left_out:
         say(sentence)

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from evenscore.extras import require
 from evenscore.gaps import ConstraintLike
 from evenscore.learning.base import FairScorer
-from evenscore.learning.network import check_widths, forward, require_jax
+from evenscore.learning.network import check_widths, forward
 from evenscore.learning.parameters import check_count, check_number
 from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import TrainingSet
@@ -126,7 +127,7 @@ class PaperScorer(FairScorer):
         for name in ("n_iter", "batch_size", "n_pairs", "update_every"):
             check_count(self, name)
         check_widths(() if self.hidden is None else self.hidden)
-        require_jax("PaperScorer")
+        require("PaperScorer", "jax", "optax")
 
     def fit_many(
         self,

@@ -98,6 +98,7 @@ def test_an_empty_cell():
     assert any("no positives of c" in line.get_label() for line in display.lines_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [None, "real"])
 @pytest.mark.parametrize("levels", [None, 10, 2])
 def test_columns_and_their_audit_give_the_same_numbers(levels, weights):

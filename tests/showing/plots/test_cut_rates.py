@@ -111,6 +111,7 @@ def test_a_line_leaves_the_ribbon_where_two_groups_differ_by_more(values, tolera
     assert display.top >= table.max()
 
 
+@pytest.mark.slow
 def test_around_a_reference_group_the_ribbon_is_twice_as_high():
     columns = rows(n_groups=3)
     result = audited(columns, cuts=CUTS, reference_group="men", tolerance=0.06)
@@ -214,6 +215,7 @@ def test_outcomes_unknown():
         CutRatesDisplay.from_audit(result, rate="fnr")
 
 
+@pytest.mark.slow
 def test_many_groups_are_the_main_ones_and_that_is_said():
     columns = rows(n=2000, n_groups=8)
     result = audited(columns, cuts=CUTS)

@@ -113,6 +113,7 @@ def test_names_are_shown_literally(display):
     assert b"<script" not in plots.figure_bytes(made.figure_, "svg")
 
 
+@pytest.mark.slow
 @each
 def test_an_estimator_is_its_scores(display):
     rng = np.random.default_rng(0)
@@ -132,6 +133,7 @@ def test_an_estimator_is_its_scores(display):
         assert plots.figure_bytes(one.figure_) == plots.figure_bytes(two.figure_)
 
 
+@pytest.mark.slow
 def test_scorers_that_know_groups_are_told_them():
     rng = np.random.default_rng(0)
     X, group = rng.normal(size=(200, 3)), rng.choice(["a", "b"], 200)
@@ -280,6 +282,7 @@ def test_a_legend_is_below_where_there_is_room_and_inside_otherwise():
         assert legend.y1 <= figure.bbox.y1
 
 
+@pytest.mark.slow
 def test_matplotlib_is_imported_on_first_use_only():
     import subprocess
     import sys

@@ -45,6 +45,7 @@ def test_without_the_pooled_curve_and_with_bands():
     assert "90% interval" in display.legend_.get_title().get_text()
 
 
+@pytest.mark.slow
 def test_a_group_called_everyone_is_a_group():
     y, score, group, _ = draw(1)
     display = GroupRocDisplay.from_predictions(

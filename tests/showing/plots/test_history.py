@@ -12,7 +12,7 @@ def scorer():
     X, group = rng.normal(size=(600, 3)), np.tile(["a", "b"], 300)
     X[:, 0] += group == "b"
     y = (X[:, 0] + rng.normal(size=600) > 0.5).astype(int)
-    scorer = es.LinearScorer(constraints=["inter_group", "bnsp"], tolerance=0.1)
+    scorer = es.LinearScorer(constraints="inter_group", tolerance=0.1)
     return scorer.fit(X, y, sensitive_features=group)
 
 

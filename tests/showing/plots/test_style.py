@@ -70,6 +70,7 @@ def test_dressed_axes():
     assert to_rgb(ax.get_xticklabels()[0].get_color()) == to_rgb(DARK.text)
 
 
+@pytest.mark.slow
 def test_figures_are_unknown_to_pyplot():
     made = [figure(2, 3, theme="dark")[0] for _ in range(30)]
     assert plt.get_fignums() == []

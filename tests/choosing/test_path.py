@@ -73,6 +73,7 @@ def best_auc(gap):
     return max(law.auc() for law in laws if abs(law.intra_group_gap()) <= gap + 1e-3)
 
 
+@pytest.mark.slow
 def test_the_path_of_example_1(square):
     _, path = square
     assert [point.value for point in path.points] == [np.inf, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005]
@@ -88,6 +89,7 @@ def test_the_path_of_example_1(square):
     assert np.all(np.diff(gaps) < 1e-3)
 
 
+@pytest.mark.slow
 def test_strengths(square):
     data, _ = square
     some = slice(4000)
@@ -106,6 +108,7 @@ def test_strengths(square):
         path.select(tolerance=0.01)
 
 
+@pytest.mark.slow
 def test_scorers_that_say_so_are_fitted_together(square, monkeypatch):
     pytest.importorskip("jax")
     from evenscore.paper import PaperScorer
@@ -132,6 +135,7 @@ def test_scorers_that_say_so_are_fitted_together(square, monkeypatch):
         path_of(*rows, scorer, tolerances=[0.1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_pool_of_the_scores_left_out(weighted):
     """Every number again, from the folds on, in plain steps."""
@@ -325,56 +329,66 @@ def test_german(german):
     )
 
 
+@pytest.mark.slow
 def test_weights():
     X, y, groups = rows()
-    ones = path_of(X, y, groups, sample_weight=np.ones(400))
-    plain = path_of(X, y, groups)
+    quick = dict(tolerances=[0.2], cv=2)
+    ones = path_of(X, y, groups, sample_weight=np.ones(400), **quick)
+    plain = path_of(X, y, groups, **quick)
     assert np.array(numbers(ones))[:, 1:] == pytest.approx(np.array(numbers(plain))[:, 1:])
     # Rows of no weight do not count, whatever they hold.
     absent = np.r_[np.ones(400), np.zeros(50)]
     pairs = zip((X, y, groups), rows(50, n_groups=2, seed=9), strict=True)
-    padded = path_of(*(np.concatenate(pair) for pair in pairs), sample_weight=absent)
+    padded = path_of(*(np.concatenate(pair) for pair in pairs), sample_weight=absent, **quick)
     assert numbers(padded) == numbers(ones)
     # select passes the weights on.
     uneven = np.where(groups == "a", 5.0, 0.2)
-    scorer = path_of(X, y, groups, sample_weight=uneven).select(tolerance=0.2)
+    scorer = path_of(X, y, groups, sample_weight=uneven, **quick).select(tolerance=0.2)
     again = LinearScorer("inter_group", tolerance=scorer.tolerance)
     again.fit(X, y, sensitive_features=groups, sample_weight=uneven)
     assert np.array_equal(scorer.coef_, again.coef_)
 
 
+@pytest.mark.slow
 def test_three_groups_and_labels_of_any_kind():
-    X, y, groups = rows(900, n_groups=3)
-    path = path_of(X, y, groups)
+    X, y, groups = rows(600, n_groups=3)
+    quick = dict(tolerances=[0.1], cv=2)
+    path = path_of(X, y, groups, **quick)
     assert len(path.points[0].gaps) == 3
     assert {(gap.first, gap.second) for gap in path.points[0].gaps} == {
         ("a", "b"), ("a", "c"), ("b", "c")
     }  # fmt: skip
     assert path.points[-1].worst_gap < path.points[0].worst_gap - 0.05
     named = np.where(y == 1, "yes", "no")
-    other = path_of(pd.DataFrame(X, columns=list("uvw")), pl.Series(named), pd.Series(groups))
+    frame = pd.DataFrame(X, columns=list("uvw"))
+    other = path_of(frame, pl.Series(named), pd.Series(groups), **quick)
     assert numbers(other) == numbers(path)
     assert list(other.select(tolerance=0.25).classes_) == ["no", "yes"]
     columns = pd.DataFrame({"sex": groups, "age": np.where(X[:, 2] > 0, "old", "young")})
-    assert len(path_of(X, y, columns, tolerances=[0.1], cv=2).points[0].gaps) == 15
-    assert numbers(path_of(pl.DataFrame(X), y, groups)) == numbers(path)
-    sparse_path = path_of(sparse.csr_array(X), y, groups)
+    assert len(path_of(X, y, columns, tolerances=[0.5], cv=2).points[0].gaps) == 15
+    assert numbers(path_of(pl.DataFrame(X), y, groups, **quick)) == numbers(path)
+    sparse_path = path_of(sparse.csr_array(X), y, groups, **quick)
     assert sparse_path.points[-1].auc.value == pytest.approx(path.points[-1].auc.value, abs=0.02)
 
 
+@pytest.mark.slow
 def test_same_random_state_same_path():
     X, y, groups = rows()
-    quick = dict(tolerances=[0.3, 0.15])
+    quick = dict(tolerances=[0.3], cv=2)
     paths = [path_of(X, y, groups, random_state=seed, **quick) for seed in (1, 1, 2)]
     assert numbers(paths[0]) == numbers(paths[1]) != numbers(paths[2])
     assert path_of(X, y, groups, random_state=np.random.RandomState(0), **quick).points
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_same_path():
     X, y, groups = rows()
-    assert numbers(path_of(X, y, groups, n_jobs=2)) == numbers(path_of(X, y, groups))
+    quick = dict(tolerances=[0.2], cv=2)
+    several = path_of(X, y, groups, n_jobs=2, **quick)
+    assert numbers(several) == numbers(path_of(X, y, groups, **quick))
 
 
+@pytest.mark.slow
 def test_boosted_scorers_are_seeded_and_silent():
     X, y, groups = rows()
     scorer = BoostedScorer("inter_group", n_estimators=10, subsample=0.8, n_jobs=1)
@@ -383,6 +397,7 @@ def test_boosted_scorers_are_seeded_and_silent():
     assert scorer.random_state is None
 
 
+@pytest.mark.slow
 def test_prices_are_told_not_warned_of():
     """Points lie beside each other with their AUCs: nobody needs a warning of every fold."""
     X, y, groups = rows()
@@ -392,8 +407,9 @@ def test_prices_are_told_not_warned_of():
     assert path.points[-1].auc.value < path.points[0].auc.value - 0.03
 
 
+@pytest.mark.slow
 def test_convergence_is_told_not_shown(capsys):
-    X, y, groups = rows(2400)
+    X, y, groups = rows(1200)
     X = X[:, :1] + 2.0 * (groups == "b")[:, None]  # a gap that no score of one feature closes
     constraints = ["inter_group", "intra_group", RocConstraint(on="both", rates=(0.25, 0.5))]
     scorer = LinearScorer(constraints, max_iter=1, max_inner_iter=1, verbose=True)
@@ -405,9 +421,11 @@ def test_convergence_is_told_not_shown(capsys):
     assert path.scorer.verbose is True
 
 
+@pytest.mark.slow
 def test_level():
     X, y, groups = rows()
-    wide, narrow = (path_of(X, y, groups, confidence_level=level) for level in (0.99, 0.5))
+    quick = dict(tolerances=[0.2], cv=2)
+    wide, narrow = (path_of(X, y, groups, confidence_level=p, **quick) for p in (0.99, 0.5))
     for one, two in zip(wide.points, narrow.points, strict=True):
         assert one.auc.low < two.auc.low < two.auc.high < one.auc.high
         assert one.worst.low < two.worst.low < two.worst.high < one.worst.high

@@ -10,6 +10,7 @@ from evenscore.paper.published import DIMENSIONS, RATES
 from evenscore.paper.real import Selection
 
 
+@pytest.mark.slow
 def test_the_published_split_has_the_published_sizes():
     for name, sizes in {"german": (700, 300), "adult": (32_561, 16_281)}.items():
         data = real_data.load(name)
@@ -19,6 +20,7 @@ def test_the_published_split_has_the_published_sizes():
         assert data.X.shape[1] == int(DIMENSIONS[name][2])
 
 
+@pytest.mark.slow
 def test_a_score_is_judged_as_the_table_has_it():
     data = real_data.load("german")
     rows = np.arange(0, 1000, 2)
@@ -68,6 +70,7 @@ def test_the_validation_rows_select():
     assert none_small.chosen == 1
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_criterion_is_the_penalised_auc_of_the_validation_rows():
     scale = replace(QUICK, strengths=(0.25,), l2s=(0.05, 0.5), iterations=100)

@@ -114,6 +114,7 @@ def ends(family, scores):
     return np.array([(gap.value, gap.low, gap.high, gap.standard_error) for gap in estimates])
 
 
+@pytest.mark.slow
 @given(families, seeds)
 def test_exchanging_the_groups_changes_signs_only(family, seed):
     y, score, group, weight = draw(seed, n=80, weights="real")
@@ -125,6 +126,7 @@ def test_exchanging_the_groups_changes_signs_only(family, seed):
         np.testing.assert_allclose(one[:, :3], -two[:, [0, 2, 1]], atol=1e-9)
 
 
+@pytest.mark.slow
 @given(families, seeds)
 def test_names_and_the_order_of_rows_do_not_matter(family, seed):
     y, score, group, weight = draw(seed, n=80, n_groups=3, weights="real")
@@ -135,6 +137,7 @@ def test_names_and_the_order_of_rows_do_not_matter(family, seed):
     np.testing.assert_allclose(one, two, atol=1e-9)
 
 
+@pytest.mark.slow
 @given(families, seeds)
 def test_increasing_maps_of_the_score_do_not_matter(family, seed):
     y, score, group, weight = draw(seed, n=80, weights="real")
@@ -143,6 +146,7 @@ def test_increasing_maps_of_the_score_do_not_matter(family, seed):
     np.testing.assert_allclose(one, two, atol=1e-9)
 
 
+@pytest.mark.slow
 @given(families, seeds)
 def test_low_scores_selected_are_turned_scores(family, seed):
     y, score, group, weight = draw(seed, n=80)
@@ -165,6 +169,7 @@ def test_whole_weights_are_copies_and_zero_weights_nobody(family, seed):
     np.testing.assert_allclose(values, family.values(make(*copies)), atol=1e-12)
 
 
+@pytest.mark.slow
 @given(families, seeds)
 def test_equal_groups_have_no_gap(family, seed):
     y, score, _, _ = draw(seed, n=60)
@@ -176,6 +181,7 @@ def test_equal_groups_have_no_gap(family, seed):
         assert gap.p_value == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @given(seeds)
 def test_some_pairs_are_those_of_all(seed):
     scores = make(*draw(seed, n=90, n_groups=4))

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import draw
+from conftest import draw, often
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from reference import Rows, roc
@@ -79,7 +79,7 @@ def split_roc(reference, target, rate):
     ids=str,
 )
 def test_gaps_below_one_observation(n_groups, guards, constraint):
-    y, score, group = sample(4000, n_groups)
+    y, score, group = sample(3000, n_groups)
     fair = repair(y, score, sensitive_features=group, constraints=constraint, guards=guards)
     assert not fair.conflicts
     smallest = min(np.sum((y == c) & (group == g)) for c in (0, 1) for g in range(n_groups))
@@ -124,6 +124,7 @@ def test_weights(weights):
             np.testing.assert_allclose(one(score), two(score), atol=0.05)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     n_groups=st.sampled_from([2, 3]),
@@ -153,7 +154,8 @@ def test_increasing_maps_that_keep_ranking_and_ties(
     assert after.max() <= score.max() + 0.002 * np.ptp(score) + 1e-12
 
 
-@settings(max_examples=15)
+@pytest.mark.slow
+@settings(max_examples=often(6))
 @given(seed=st.integers(0, 10**6), n_groups=st.sampled_from([2, 3]))
 def test_what_is_repaired_stays_as_it_is(seed, n_groups):
     y, score, group = sample(1500, n_groups, seed, shift=0.4)
@@ -175,7 +177,8 @@ def test_a_repaired_auc_gap_stays_as_it_is(name):
     assert all(mapping.is_identity for mapping in again.maps)
 
 
-@settings(max_examples=12)
+@pytest.mark.slow
+@settings(max_examples=often(5))
 @given(seed=st.integers(0, 10**6), constraint=st.sampled_from([ROC, "bnsp"]))
 def test_names_and_order_of_groups_do_not_matter(seed, constraint):
     y, score, group = sample(300, 3, seed)
@@ -258,6 +261,7 @@ def test_an_auc_gap_is_closed_at_the_least_cost(name):
     assert roc_auc_score(y, after) > roc_auc_score(y, score - 0.7 * group) - 0.004
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bnsp", "bpsn", "zero_aeg"])
 def test_auc_gaps_of_many_groups(name):
     y, score, group = sample(6000, 4)
@@ -334,6 +338,7 @@ def test_the_stricter_tolerance_counts_for_guards_too():
         assert {around[rate] for rate in shared} == {0.02}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guards", [True, False])
 @pytest.mark.parametrize("constraints", [ROC, "inter_group"], ids=str)
 def test_share_goes_a_share_of_the_way(constraints, guards):
@@ -434,12 +439,13 @@ def test_scores_on_an_odd_scale():
 # ---------------------------------------------------------------------- on new data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("constraint", "least"), [(ROC, 0.9), ("inter_group", 0.88)], ids=str)
 def test_intervals_cover_the_true_gaps_of_the_maps_found(constraint, least):
     """`benchmarks/repair.py --coverage` measures this at length."""
     fresh = sample(50_000, seed=10**6, shift=0.5)
     held = []
-    for seed in range(30):
+    for seed in range(often(15)):
         y, score, group = sample(1200, seed=seed, shift=0.5)
         fair = made(y, score, group, constraint)
         after = fair.transform(fresh[1], sensitive_features=fresh[2])

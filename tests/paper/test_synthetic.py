@@ -32,6 +32,7 @@ def test_a_score_that_falls_everywhere_has_no_c():
     assert np.isnan(synthetic.coefficient("square", Falling()))
 
 
+@pytest.mark.slow
 def test_curves_are_shares_above_the_cut():
     data = synthetic.draw("rings", 400, np.random.default_rng(0))
     score = RingsLaw(0.3).score(data.X)
@@ -53,6 +54,7 @@ def test_curves_are_shares_above_the_cut():
             assert value == pytest.approx(roc(reference.tolist(), target.tolist(), rate))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_runs_are_the_same_however_many_there_are():
     known = {"n_iter": 60, "uniform": "radius"}

@@ -33,6 +33,7 @@ def some_map(rng, kind):
     return IncreasingMap(x, np.cumsum(rng.uniform(0.1, 2.0, len(x))) - 5.0)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     n_groups=st.sampled_from([2, 3, 5]),

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import reference
-from conftest import draw
+from conftest import draw, often
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,6 +78,7 @@ def test_the_largest_over_a_range_is_reached_and_never_exceeded(seed, levels, we
     assert np.abs(gaps).max() == pytest.approx(abs(value), abs=1e-6)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), levels=st.sampled_from([None, 8]))
 def test_what_may_not_matter_does_not(seed, levels):
     y, score, group, weight = draw(seed, n=60, levels=levels, weights="integer")
@@ -164,6 +165,7 @@ def test_an_empty_cell_gives_nan_with_the_reason():
 # ---------------------------------------------------------------------- intervals
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), levels=st.sampled_from([None, 6]))
 def test_estimates_are_the_values_and_agree_with_themselves(seed, levels):
     scores = make(*draw(seed, n=200, levels=levels, weights="real"))
@@ -206,7 +208,7 @@ def test_both_groups_may_be_asked_for_in_any_order():
 @pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.0, 0.5])
 def test_coverage(shift):
-    """Binormal curves, whose difference is known; 250 samples."""
+    """Binormal curves, whose difference is known."""
     from scipy.stats import norm
 
     rng = np.random.default_rng(4)
@@ -220,7 +222,8 @@ def test_coverage(shift):
     y = np.repeat([0, 1, 0, 1], [900, 300, 700, 200])
     group = np.repeat([0, 1], [1200, 900])
     held = np.zeros(3)
-    for _ in range(250):
+    n = often(80)
+    for _ in range(n):
         scores = make(y, rng.normal(size=2100) + y * (1.5 - shift * group), group)
         for k, (constraint, true) in enumerate(
             [(CurveConstraint(at=rate), truth(rate)) for rate in rates]
@@ -228,7 +231,7 @@ def test_coverage(shift):
         ):
             [low], [high] = constraint.intervals(scores, EstimateSettings())(np.array([1.96]))
             held[k] += low <= true <= high
-    assert (held / 250 >= 0.93 - 2.0 * np.sqrt(0.93 * 0.07 / 250)).all()
+    assert (held / n >= 0.93 - 2.0 * np.sqrt(0.93 * 0.07 / n)).all()
 
 
 # ---------------------------------------------------------------------- learning and repair
@@ -285,6 +288,7 @@ def test_trained_guards_and_noise():
     assert CurveConstraint(at=(0.2, 0.5)).noise(sizes).shape == (2,)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_it_is_learned_and_refused_by_repair():
     """One feature tells the classes apart in one group only: without it the curves are alike."""

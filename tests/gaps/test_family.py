@@ -208,6 +208,7 @@ def test_the_reason_names_only_the_cells_that_are_needed():
     ]
 
 
+@pytest.mark.slow
 def test_many_groups_are_not_slow():
     import time
 
@@ -296,6 +297,7 @@ def test_roc_gaps_of_some_pairs_and_of_groups_without_a_class(levels):
                 assert value == pytest.approx(max((one, two), key=abs), abs=1e-9)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), levels=st.sampled_from([None, 4]))
 def test_reordering_or_renaming_the_groups_changes_no_more_than_the_sign(seed, levels):
     y, score, group, weight = draw(seed, n=60, levels=levels, weights="real")
@@ -415,6 +417,7 @@ def test_rates_that_agree_to_four_digits_have_names_of_their_own():
     ]
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), levels=st.sampled_from([None, 3, 8]))
 def test_intervals_and_p_values_of_roc_gaps_do_not_contradict_each_other(seed, levels):
     y, score, group, weight = draw(seed, n=50, levels=levels, weights="real")

@@ -1,0 +1,42 @@
+"""Optional packages: which extra of the distribution brings which, and one sentence without it."""
+
+from importlib.util import find_spec
+
+EXTRAS = {
+    "lightgbm": ("LightGBM", "boosted"),
+    "duckdb": ("DuckDB", "files"),
+    "skops": ("skops", "files"),
+    "jax": ("JAX", "neural"),
+    "optax": ("Optax", "neural"),
+}
+"""By the name it is imported under: what a package is called, and the extra that brings it."""
+
+
+def require(what: str, *packages: str) -> None:
+    """Refuse to go on without an optional package, in one sentence that says how to get it.
+
+    Parameters
+    ----------
+    what : str
+        What needs the packages; it begins the sentence.
+    *packages : str
+        Keys of `EXTRAS`.
+
+    Raises
+    ------
+    ImportError
+        If one of the packages is missing.
+
+    Examples
+    --------
+    >>> from unittest.mock import patch
+    >>> with patch.dict("sys.modules", lightgbm=None):  # as if it were not installed
+    ...     require("BoostedScorer", "lightgbm")
+    Traceback (most recent call last):
+    ImportError: BoostedScorer needs LightGBM: pip install 'evenscore[boosted]'.
+    """
+    for package in packages:
+        if find_spec(package) is None:
+            name, extra = EXTRAS[package]
+            message = f"{what} needs {name}: pip install 'evenscore[{extra}]'."
+            raise ImportError(message, name=package)

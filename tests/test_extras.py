@@ -1,0 +1,119 @@
+"""What needs an optional package says so in one sentence; nothing else needs one.
+
+`tools/check_wheel.py` asks the same of an installed wheel without extras.
+"""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lowest_versions import lowest_versions
+from typer.testing import CliRunner
+
+import evenscore as es
+from evenscore.cli import app
+from evenscore.extras import EXTRAS, require
+from evenscore.files.models import load_model
+
+PROJECT = tomllib.loads((Path(__file__).resolve().parents[1] / "pyproject.toml").read_text())
+
+
+@pytest.fixture
+def core_only(monkeypatch):
+    """As if no optional package were installed."""
+    for package in EXTRAS:
+        monkeypatch.setitem(sys.modules, package, None)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X, group = rng.normal(size=(200, 2)), np.tile(["a", "b"], 100)
+    return X, X[:, 0] + rng.normal(size=200) > 0, group
+
+
+def test_extras_are_those_of_the_distribution():
+    declared = PROJECT["project"]["optional-dependencies"]
+    for package, (_, extra) in EXTRAS.items():
+        names = [re.split(r"[\[>=]", requirement)[0] for requirement in declared[extra]]
+        assert package in names, f"[{extra}] does not bring {package}"
+    core = {re.split(r"[\[>=]", name)[0] for name in PROJECT["project"]["dependencies"]}
+    assert core == {
+        "numpy", "scipy", "scikit-learn", "narwhals", "matplotlib", "jinja2", "typer", "rich",
+    }  # fmt: skip
+
+
+def test_every_requirement_has_a_lowest_version():
+    """`make wheel` installs these, and tests them."""
+    extras = [name for name in PROJECT["project"]["optional-dependencies"] if name != "all"]
+    pins = lowest_versions(PROJECT["project"], extras)
+    assert {"numpy==2.0", "scikit-learn==1.6", "lightgbm==4.6", "jax==0.8"} <= set(pins)
+    with pytest.raises(ValueError, match="'numpy<3' is not of the form name>=version"):
+        lowest_versions({"dependencies": ["numpy<3"]}, [])
+
+
+def test_nothing_is_said_of_what_is_there():
+    require("A test", "lightgbm", "duckdb", "skops")
+
+
+@pytest.mark.usefixtures("core_only")
+@pytest.mark.parametrize(
+    ("scorer", "sentence"),
+    [
+        ("BoostedScorer", "BoostedScorer needs LightGBM: pip install 'evenscore[boosted]'."),
+        ("NeuralScorer", "NeuralScorer needs JAX: pip install 'evenscore[neural]'."),
+        (
+            "RepairedScorer",
+            "RepairedScorer without an estimator needs LightGBM: pip install 'evenscore[boosted]'.",
+        ),
+    ],
+)
+def test_a_scorer_says_what_it_needs(rows, scorer, sentence):
+    X, y, group = rows
+    with pytest.raises(ImportError) as caught:
+        getattr(es, scorer)(constraints="inter_group").fit(X, y, sensitive_features=group)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.usefixtures("core_only")
+def test_the_paper_says_what_it_needs(rows, tmp_path):
+    X, y, _ = rows
+    with pytest.raises(ImportError, match=r"^PaperScorer needs JAX: pip install"):
+        es.paper.PaperScorer().fit(X, y)
+    with pytest.raises(ImportError, match=r"^The reproduction of the experiments needs JAX"):
+        es.paper.reproduce("synthetic", tmp_path)
+
+
+@pytest.mark.usefixtures("core_only")
+def test_files_say_what_they_need(tmp_path):
+    with pytest.raises(ImportError, match=r"^Reading a model needs skops: pip install"):
+        load_model(tmp_path / "model.skops")
+    table = tmp_path / "scores.csv"
+    table.write_text("y,s,g\n1,0.5,a\n")
+    done = CliRunner().invoke(
+        app, ["audit", str(table), "--label", "y", "--score", "s", "--group", "g"]
+    )
+    assert done.exit_code == 2
+    assert done.stderr == (
+        "Reading a CSV or Parquet file needs DuckDB: pip install 'evenscore[files]'.\n"
+    )
+
+
+@pytest.mark.usefixtures("core_only")
+def test_the_demo_says_what_it_needs(tmp_path):
+    done = CliRunner().invoke(app, ["demo", "--html", str(tmp_path / "report.html")])
+    assert done.exit_code == 2
+    assert done.stderr == "BoostedScorer needs LightGBM: pip install 'evenscore[boosted]'.\n"
+
+
+@pytest.mark.usefixtures("core_only")
+def test_the_core_does_its_work_without_extras(rows, tmp_path):
+    X, y, group = rows
+    scorer = es.LinearScorer("inter_group", tolerance=0.05)
+    score = scorer.fit(X, y, sensitive_features=group).decision_function(X)
+    result = es.audit(y, score, sensitive_features=group)
+    assert result.to_html(tmp_path / "report.html").stat().st_size > 10_000
+    es.repair(y, X[:, 0], sensitive_features=group, constraints="inter_group")
