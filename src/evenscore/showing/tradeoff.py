@@ -17,6 +17,7 @@ from evenscore.showing.page.shell import render
 PRICED = "What each claim costs, on rows not learned from: AUC, and what is left of every gap"
 """The title of a table of prices."""
 
+_NEAR = 24.0  # units of the picture: labels of points nearer than this would lie on each other
 _CHOSEN = 2  # the number of the colour and shape of the point that is chosen
 
 
@@ -100,14 +101,33 @@ def path_chart(
         chart.plain_line([gap[1], gap[2]], [auc[0], auc[0]], "whisker")
         chart.plain_line([gap[0], gap[0]], [auc[1], auc[2]], "whisker")
         chart.marks([gap[0]], [auc[0]], _CHOSEN if k == chosen else 0)
-        if math.isfinite(gap[0]) and math.isfinite(auc[0]):
-            name = "none" if math.isinf(points[k].value) else f"{points[k].value:g}"
-            chart.text(gap[0], auc[0], name)
+    for x, y, names in _labels(path, chart):
+        chart.text(x, y, ", ".join(names))
     chart.legend.append(Entry(swatch(0, line=False), f"a point, with {level} intervals"))
     if chosen is not None:
         chart.legend.append(Entry(swatch(_CHOSEN, line=False), "chosen"))
     chart.legend.append(Entry(stroke("front"), "Pareto front: no other point beats these"))
     return chart
+
+
+def _labels(path: TradeoffPath, chart: Chart) -> list[tuple[float, float, list[str]]]:
+    """What is written beside the points; those that lie together share a label."""
+    labels: list[tuple[float, float, list[str]]] = []
+    for point in path.points:
+        x, y = point.worst_gap, point.auc.value
+        if not (math.isfinite(x) and math.isfinite(y)):
+            continue
+        name = "none" if math.isinf(point.value) else f"{point.value:g}"
+        for u, v, names in labels:
+            if (
+                abs(chart.at_x(u) - chart.at_x(x)) < _NEAR
+                and abs(chart.at_y(v) - chart.at_y(y)) < _NEAR
+            ):
+                names.append(name)
+                break
+        else:
+            labels.append((x, y, [name]))
+    return labels
 
 
 def page(
