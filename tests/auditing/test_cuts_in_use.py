@@ -571,10 +571,8 @@ def test_without_outcomes_selection_is_audited_alone(tmp_path):
     )
     assert np.isnan(result.thresholds.fpr.value).all()
     assert np.isnan(result.sample.prevalence)
-    assert set(result.blocks) == {
-        name for name, block in BLOCKS.items() if not block.needs_outcomes
-    }
-    assert {"cuts_in_use", "small_groups"} <= set(result.blocks)
+    without = {name for name, block in BLOCKS.items() if not block.needs_outcomes}
+    assert set(result.blocks) == without >= {"cuts_in_use", "small_groups"}
     assert result.block(CutsInUse).tables()[0].columns == (
         "cut",
         "of everyone",

@@ -140,6 +140,14 @@ def test_reasons_in_the_place_of_numbers():
     assert few.slope.reason[0] == "no interval: a class is worth fewer than 10 observations"
 
 
+def test_scores_that_differ_in_the_last_digit_only_are_equal():
+    """Beside 1e12, 0 and 1e-12 are one score: they tell nothing of the slope."""
+    y, score = [0, 1, 0, 1, 0, 1], [0.0, 1e-12, 1e-12, 0.0, 1e12, 1e12]
+    found = calibration_lines(table(y, score, list("aaaabb")))
+    assert found.slope.reason[1:] == ("all scores are equal",) * 2
+    assert np.isfinite(found.slope.value[0])
+
+
 def test_scores_next_to_zero_and_one():
     rng = np.random.default_rng(6)
     y = rng.integers(0, 2, 200)

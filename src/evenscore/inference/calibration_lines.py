@@ -32,6 +32,7 @@ LEAST_OF_CLASS = 10
 """Fewer (effective) people of a class give no interval: it would be a guess."""
 
 _BLOCKS = 1_000  # of a cell
+_ALIKE = 1e-9  # standard deviations of everyone: scores nearer than that are one
 _NEAR = 1e-5  # a step of Newton's method so short is the last: the next would be its square
 
 
@@ -180,14 +181,21 @@ class _Line:
         return *lines, self._found(place[0] - self.centre, covariance[0, 0], freedom, small)
 
     def _found(self, value: float, variance: float, freedom: float, small: str) -> _Found:
-        half = student(np.asarray(self.z), np.asarray(freedom)) * np.sqrt(variance)
-        half = np.nan if small else float(half)
-        return value, value - half, value + half, small
+        if np.isnan(value):
+            return _none("the likelihood has no clear maximum")
+        if small:
+            return value, np.nan, np.nan, small
+        half = float(student(np.asarray(self.z), np.asarray(freedom)))
+        half *= float(np.sqrt(max(variance, 0.0)))
+        return value, value - half, value + half, ""
 
     def _maximum(
         self, cells: Sequence[_Cell], sizes: Sequence[float], slope: float | None
     ) -> tuple[Floats, Floats, float]:
-        """(α, β), their covariance and its degrees of freedom; a slope that is given stays."""
+        """(α, β), their covariance and its degrees of freedom; a slope that is given stays.
+
+        NaN if Newton's method does not end, as where only one or two people are between the others.
+        """
         free = 2 if slope is None else 1
         place = np.array([0.0, slope or 0.0])
         x, weight, square = np.concatenate([cell.blocks for cell in cells], axis=1)
@@ -199,6 +207,8 @@ class _Line:
             place[:free] += step * min(1.0, 2.0 / max(size, 1e-300))
             if size < _NEAR:
                 break
+        if not size < _NEAR:
+            return np.full(2, np.nan), np.full((2, 2), np.nan), 1.0
         if not all(cell.exact for cell in cells):
             for _ in range(20):
                 gradient = np.sum([cell.gradient(place) for cell in cells], axis=0)
@@ -236,7 +246,10 @@ def _newton(
     heavy, pull = spread * x, weight * off
     cross = heavy.sum()
     matrix = np.array([[spread.sum(), cross], [cross, heavy @ x]])[:free, :free]
-    inverse = np.linalg.inv(matrix)
+    try:
+        inverse = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:  # everybody is certain of being one or the other
+        inverse = np.full((free, free), np.nan)
     return inverse @ np.array([pull.sum(), pull @ x])[:free], inverse, off
 
 
@@ -249,8 +262,8 @@ def _why_none(cells: Sequence[_Cell]) -> str:
         )
         for positive in (False, True)
     )
-    if low_0 == high_0 == low_1 == high_1:
+    if max(high_0, high_1) - min(low_0, low_1) <= _ALIKE:
         return "all scores are equal"
-    if high_0 <= low_1 or high_1 <= low_0:
+    if high_0 - low_1 <= _ALIKE or high_1 - low_0 <= _ALIKE:
         return "positives and negatives do not overlap: the slope has no bound"
     return ""

@@ -60,7 +60,7 @@ def ks_distances(
     group = scores.cell % k
     order = np.argsort(group, kind="stable")
     ends = np.cumsum(np.bincount(group, minlength=k))
-    rows = [np.arange(len(scores)), *np.split(order, ends[:-1])]
+    rows: list[Ints | slice] = [slice(None), *np.split(order, ends[:-1])]
     value, low, high, at = np.full((4, k + 1), np.nan)
     reasons = []
     for i, (both, own) in enumerate(zip(samples, rows, strict=True)):
@@ -86,7 +86,7 @@ def ks_distances(
     return KsDistances(Estimates(value, low, high, tuple(reasons)), at)
 
 
-def _largest(scores: GroupedScores, rows: Ints, scale: Floats) -> tuple[float, float]:
+def _largest(scores: GroupedScores, rows: Ints | slice, scale: Floats) -> tuple[float, float]:
     """The largest |D| over some rows of the table, in order, and where; `scale` is by cell."""
     score = scores.score[rows]
     apart = np.abs(np.cumsum(scale[scores.cell[rows]] * scores.weight[rows]))

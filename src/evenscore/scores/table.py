@@ -638,8 +638,11 @@ class GroupedScores:
 
     def pooled(self, on: OneOrBoth) -> Distribution:
         """The distribution of the score over all groups together, of one class or of both."""
-        classes = [CLASSES.index(name) for name in class_names(on)]
-        return self._select(np.flatnonzero(np.isin(self.cell // self.n_groups, classes)))
+        classes = class_names(on)
+        if len(classes) == 2:
+            return self._select(np.arange(len(self)))
+        positive = self.cell >= self.n_groups
+        return self._select(np.flatnonzero(positive if on == "positives" else ~positive))
 
     def mixture(self, proportions: Floats) -> Distribution:
         """The mixture of the cells in the given proportions (2K of them, adding up to one)."""

@@ -17,7 +17,7 @@ from evenscore.gaps.words import Words
 from evenscore.inference.calibration_lines import CalibrationLines, calibration_lines
 from evenscore.inference.estimate import percent
 
-_ROWS = 24
+_ROWS = 16
 
 
 @register

@@ -17,7 +17,7 @@ from evenscore.gaps.words import Words
 from evenscore.inference import estimate
 from evenscore.inference.cuts import RatioTable, ratio_table
 
-_ROWS = 60  # of the table of groups: more cannot be read
+_ROWS = 45  # of the table of groups: more cannot be read
 
 
 @register

@@ -35,7 +35,7 @@ _UNKNOWN = frozenset(
         "declined to answer", "decline to state", "prefer not to say", "prefer not to answer",
     )
 )  # fmt: skip
-_ROWS = 40
+_ROWS = 24
 
 
 @dataclass(frozen=True, eq=False)

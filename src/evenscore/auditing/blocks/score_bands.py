@@ -22,7 +22,7 @@ from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats
 from evenscore.scores.deciles import Deciles
 
-_ROWS = 77  # eleven bands, the last of which is everybody, of seven groups
+_ROWS = 55  # eleven bands, the last of which is everybody, of five groups
 
 
 @register

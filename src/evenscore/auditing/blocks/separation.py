@@ -20,7 +20,7 @@ from evenscore.inference.estimate import Estimate, Estimates, percent
 from evenscore.inference.separation import ks_distances
 from evenscore.scores.arrays import Floats
 
-_ROWS = 24
+_ROWS = 16
 
 
 @register

@@ -19,7 +19,7 @@ from evenscore.inference.estimate import percent
 from evenscore.inference.top_k import TopK, top_k
 from evenscore.scores.selection import Side
 
-_ROWS = 60
+_ROWS = 45
 
 
 @register
