@@ -167,7 +167,7 @@ TESTED_AT = {
 }
 
 
-def tests_of(name):
+def home_of_tests(name):
     """Where the tests of a module are to be."""
     *rooms, own = name.split(".")
     return TESTS.joinpath(*rooms, f"test_{own}.py")
@@ -180,9 +180,11 @@ def test_tests_mirror_the_source():
             continue
         part = next((known for known in elsewhere if f"{name}.".startswith(f"{known}.")), None)
         if part is None:
-            assert tests_of(name).is_file(), f"{name} has no tests: {tests_of(name)}"
+            assert home_of_tests(name).is_file(), f"{name} has no tests: {home_of_tests(name)}"
         else:
-            assert not tests_of(name).exists(), f"{name} has tests of its own: take it off the list"
+            assert not home_of_tests(name).exists(), (
+                f"{name} has tests of its own: take it off the list"
+            )
     known = {name for name, _ in modules()}
     assert set(elsewhere) <= known, f"there is no {sorted(set(elsewhere) - known)}"
     for file in elsewhere.values():

@@ -33,7 +33,7 @@ def german():
     return load_german()
 
 
-def bent(n=2000, seed=0):
+def bent(n=4000, seed=0):
     """A class that no linear score tells apart, and a feature in which the groups differ."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 3))
@@ -60,13 +60,13 @@ def test_it_learns_what_a_linear_score_cannot():
 @pytest.mark.parametrize("constraint", ["inter_group", "bnsp", ROC])
 def test_the_tolerance_is_reached(constraint):
     X, y, group = bent()
-    scorer = NeuralScorer(constraint, tolerance=0.03, n_iter=1000, random_state=0)
+    scorer = NeuralScorer(constraint, tolerance=0.03, n_iter=1500, random_state=0)
     scorer.fit(X, y, sensitive_features=group)
     assert scorer.converged_
     assert max(abs(gap.value) for gap in scorer.gaps_["train"]) <= 0.03 + 1e-3
     X2, y2, group2 = bent(8000, seed=1)
     score = scorer.decision_function(X2)
-    free = NeuralScorer(n_iter=1000, random_state=0).fit(X, y)
+    free = NeuralScorer(n_iter=1500, random_state=0).fit(X, y)
     assert roc_auc_score(y2, score) > roc_auc_score(y2, free.decision_function(X2)) - 0.05
     if constraint != ROC:
         before, after = (
@@ -82,7 +82,7 @@ def test_a_penalty_and_three_groups():
     group = np.random.default_rng(5).choice(["a", "b", "c"], len(y))
     X[:, 1] += group == "c"
     free, tied = (
-        NeuralScorer("inter_group", strength=strength, n_iter=400, random_state=0).fit(
+        NeuralScorer("inter_group", strength=strength, n_iter=800, random_state=0).fit(
             X, y, sensitive_features=group
         )
         for strength in (0.0, 2.0)
