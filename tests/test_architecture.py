@@ -112,7 +112,7 @@ BY_TASK = {"auditing", "cli", "files", "showing"}
 TESTED_AT = {
     "choosing/test_claims.py": ["choosing.validation"],
     "datasets/test_real.py": ["datasets.compas_source", "datasets.dataset", "datasets.tables"],
-    "gaps/test_curves.py": ["gaps.words", "inference.curve_gaps"],
+    "gaps/test_curves.py": ["inference.curve_gaps"],
     "gaps/test_family.py": ["gaps.catalogue", "gaps.equalities"],
     "inference/test_bands.py": [
         "inference.bootstrap",

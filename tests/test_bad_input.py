@@ -244,7 +244,7 @@ def test_tables():
     with pytest.raises(ValueError, match="n is 0 at row 1, where the weight is positive"):
         GroupedScores.from_table({**table, "n": [1, 0], "w": [1, 1]}, count="n", weight="w")
     squares = {**table, "n": [2, 2], "w": [2.0, 2.0], "q": [2.0, 9.0]}
-    with pytest.raises(ValueError, match="q is 9 at row 1, which is no sum of squares"):
+    with pytest.raises(ValueError, match="q is 9 at row 1, which is not a sum of squares"):
         GroupedScores.from_table(squares, count="n", weight="w", weight_squared="q")
     with pytest.raises(ValueError, match="at least one column"):
         GroupedScores.from_table(table, group=[])

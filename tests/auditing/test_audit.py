@@ -680,8 +680,8 @@ def test_what_cannot_be_told_is_what_the_intervals_hold():
     result = es.audit(y, score, sensitive_features=group)
     unclear = result.with_verdict("unclear")
     largest = max(max(-low, high) for low, high in (gap.ends("within") for gap in unclear))
-    [told] = [f.text for f in result.findings if "inconclusive" in f.text]
-    assert told.startswith(f"{len(unclear)} of {len(result.gaps)} gaps are inconclusive")
+    [told] = [f.text for f in result.findings if "Cannot tell for" in f.text]
+    assert told.startswith(f"Cannot tell for {len(unclear)} of {len(result.gaps)} gaps:")
     assert f"the data allow gaps of up to {largest:.3f}" in told
 
 

@@ -35,6 +35,8 @@ FACTS = {
     "negatives": "applicants who defaulted",
     "selected": "granted a loan",
     "selected_is": "good",
+    "refused": "refused",
+    "groups": {"of nobody": "nobody"},
     "other": {HOSTILE: HOSTILE, "number": 12, "share": 0.25, "known": True},
 }
 
@@ -195,7 +197,13 @@ def test_declared_facts_are_used_and_kept(declared):
     assert settings.tolerance == 0.03
     assert settings.trained_on is False
     assert settings.words == es.Words(
-        "applicants", "applicants who repaid", "applicants who defaulted", "granted a loan", "good"
+        "applicants",
+        "applicants who repaid",
+        "applicants who defaulted",
+        "granted a loan",
+        "good",
+        "refused",
+        FACTS["groups"],
     )
     assert declared.provenance.declared == Declared.of(FACTS)
     assert declared.provenance.declared.facts["number"] == 12
@@ -281,9 +289,12 @@ def test_facts_that_cannot_be(facts, message):
 
 def test_every_fact_can_be_written_in_toml(tmp_path):
     path = tmp_path / "facts.toml"
-    lines = [f"{name} = {json.dumps(fact)}" for name, fact in FACTS.items() if name != "other"]
-    free = [f"{json.dumps(name)} = {json.dumps(fact)}" for name, fact in FACTS["other"].items()]
-    path.write_text("\n".join([*lines, "[other]", *free]), encoding="utf-8-sig")
+    tables = ("groups", "other")
+    lines = [f"{name} = {json.dumps(fact)}" for name, fact in FACTS.items() if name not in tables]
+    for table in tables:
+        lines.append(f"[{table}]")
+        lines += [f"{json.dumps(n)} = {json.dumps(fact)}" for n, fact in FACTS[table].items()]
+    path.write_text("\n".join(lines), encoding="utf-8-sig")
     assert Declared.from_toml(path) == Declared.of(FACTS)
     assert {one.name for one in fields(Declared)} == set(FACTS)
 

@@ -399,7 +399,7 @@ def test_facts_and_options(folder, tmp_path):
     assert "facts.toml: declared has no fact 'more'" in refused(
         "audit", table, *FEW, "--declare", bad
     )
-    assert "would be written over" in refused(
+    assert "facts.toml would hold JSON" in refused(
         "audit", table, *FEW, *facts, "--json", folder / "facts.toml"
     )
 

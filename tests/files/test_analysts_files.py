@@ -321,7 +321,7 @@ def test_all_bad_columns_are_told_at_once_with_the_command_that_works(tmp_path):
     told, advice = advised(*asked)
     assert told == (
         "4 columns of my file.csv cannot be used as they are: 'ID' has more than 100 different "
-        "texts (the first that is no number is in row 1); 'opened' holds dates, such as "
+        "texts (the first that is not a number is in row 1); 'opened' holds dates, such as "
         "'01.02.2024', and a feature is a number or a category; 'id,nr' has another whole number "
         "in every row, as identifiers do; 'empty' is empty in every row; leave them out with "
         "--exclude."

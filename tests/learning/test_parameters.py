@@ -3,7 +3,6 @@ import pytest
 
 import evenscore as es
 from evenscore.learning.parameters import described, seed_of
-from evenscore.learning.progress import progress
 
 SCORERS = (es.LinearScorer, es.BoostedScorer, es.NeuralScorer, es.paper.PaperScorer)
 
@@ -21,7 +20,7 @@ def test_shared_descriptions_keep_the_indentation_and_other_lines():
     assert described("verbose is a word\n  verbose\n  margin", es.FairScorer.__doc__) == (
         "verbose is a word\n"
         "  verbose : bool, default False\n"
-        "      Show a progress bar on a terminal.\n"
+        "      Show a progress bar, on a terminal or in a notebook.\n"
         "  margin"
     )
 
@@ -39,10 +38,3 @@ def test_seeds_of_all_kinds():
     assert seed_of(None) is None
     assert seed_of(generator) is generator
     assert seed_of(np.random.RandomState(1)) == seed_of(np.random.RandomState(1))
-
-
-def test_silence_unless_asked(capfd):
-    for verbose in (False, True):  # and even then, away from a terminal
-        with progress("title", 2, verbose=verbose) as advance:
-            advance("text")
-    assert capfd.readouterr().out == ""

@@ -74,7 +74,7 @@ def test_what_is_defined_has_no_dash(result):
 def test_the_answer_comes_first_with_its_mark(one_class):
     lines = [line for line in shown(one_class).splitlines() if line]
     assert lines[1] == "Is it fair where it will be used?"
-    assert lines[2].startswith("✗ No. Groups differ by more than 5 points")
+    assert lines[2].startswith("✗ No. Groups differ by more than 5 percentage points")
     told = " ".join(shown(one_class).split())
     for remedy in one_class.answer.remedies:
         assert f"· {remedy}" in told
@@ -100,7 +100,7 @@ def test_a_comparison_without_an_interval(result):
     none = replace(row.one, value=math.nan)
     changed = replace(row, one=none, difference=gone, test=None)
     told = shown(replace(found, differences=(found.auc, changed, *found.gaps[1:])))
-    [line] = cells(told, row.one.name)
+    [line] = cells(told, "Selected among negatives (fpr_gap)")
     assert line[1:] == ["cannot tell", "–", f"{row.other.value:+.3f}", "no interval"]
     assert "no interval: too few people" in told
 

@@ -25,7 +25,7 @@ def test_by_hand():
     assert part.favoured == "m"
     [table] = block.tables()
     assert table.rows[0][:4] == ("m", "most favoured", "5", "50.0%")
-    assert "no legal advice" in table.note
+    assert "not legal advice" in table.note
     assert "5.5 (strictly" in table.note
 
 

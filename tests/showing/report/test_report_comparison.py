@@ -59,14 +59,14 @@ def test_it_opens_with_the_cuts_in_use_of_both_scores(audits):
     section = next(page.all("section"))
     assert section.attributes["id"] == "answer"
     assert section.one("p", **{"class": "answer unclear"}).text == str(after.answer)
-    told = [node.text for node in section.all("li", **{"class": "finding changed"})]
+    told = [node.text for node in section.all("li", **{"class": "finding unclear"})]
     assert len(told) == 2
     gap = next(gap for gap in comparison.gaps if gap.one.name == "fpr_gap")
     sizes = [100 * abs(side.value) for side in (gap.one, gap.other)]
     assert (
         "Selected among negatives: the largest difference between <b> and a is "
-        f"{sizes[0]:.1f} points with “new”, against {sizes[1]:.1f} points with “<old>”. Cannot "
-        "tell which is smaller with 95% confidence"
+        f"{sizes[0]:.1f} percentage points with “new”, against {sizes[1]:.1f} with “<old>”. Chance "
+        "could explain that, so which is smaller is not shown with 95% confidence"
     ) in told[0]
     pictures = list(section.all("svg", role="img"))
     assert len(pictures) == 4
@@ -105,7 +105,7 @@ def test_a_gap_that_became_smaller_is_said_to_be():
     page = read(report.render_comparison(before, after, comparison))
     told = [node.text for node in page.all("li", **{"class": "finding changed"})]
     assert len(told) == 2
-    assert all("It is smaller with 95% confidence over all that is compared." in t for t in told)
+    assert all("It is smaller with 95% confidence, allowing for everything" in t for t in told)
     changes = [node.text for node in page.all("td", **{"class": "change"})]
     assert changes.count("smaller gap") == sum(g.change == "smaller gap" for g in comparison.gaps)
 
