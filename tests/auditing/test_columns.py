@@ -52,7 +52,7 @@ def test_verdicts_are_corrected_for_all_of_them(people, result):
 
 def test_the_answer_says_by_which_column(result):
     assert result.answer.verdict == "gap"
-    assert "That is so by sex, and for the columns taken together." in result.answer.text
+    assert "That is so by sex, and by sex and race combined." in result.answer.text
     assert result.columns[0].audit.answer.verdict == "gap"
     assert result.columns[1].audit.answer.verdict != "gap"
 

@@ -454,7 +454,8 @@ def test_too_few_people_are_told_how_many_it_takes():
     on, _, whom = cell.partition(" of ")
     people = f"{LOAN.of(on)} in group {whom}"
     assert first.text.endswith(
-        f"it would take about {certificate.needed:,} {people}; there are {now:,}."
+        f"it would take about {certificate.needed:,} {people} to show that it has none; there are "
+        f"{now:,}."
     )
 
 

@@ -75,14 +75,14 @@ def _text(result: AuditResult, verdict: Verdict) -> str:
 
 def _by_column(verdicts: dict[str, Verdict], verdict: Verdict) -> str:
     """For which columns of groups it holds, of several."""
-    so = [name for name, one in verdicts.items() if one == verdict and name != "together"]
-    both = verdicts["together"] == verdict
-    names = listed([f"by {name}" for name in so])
-    if so and both:
-        return f"That is so {names}, and for the columns taken together."
+    names = [name for name in verdicts if name != "together"]
+    so = [f"by {name}" for name in names if verdicts[name] == verdict]
+    combined = f"by {listed(names)} combined"
+    if verdicts["together"] != verdict:
+        return f"That is so {listed(so)}."
     if so:
-        return f"That is so {names}."
-    return "That is so for the columns taken together, not for one of them by itself."
+        return f"That is so {listed(so)}, and {combined}."
+    return f"That is so {combined}, and not by one of them alone."
 
 
 def _remedies(result: AuditResult, audits: list[AuditResult], verdict: Verdict) -> Iterator[str]:
@@ -128,8 +128,8 @@ def _learning(result: AuditResult, gaps: list[Estimate]) -> str:
         shares = sorted({round(float(share), 3) for share in result.thresholds.selected_share})
         cuts = "everyone=" + ",".join(f"{share:g}" for share in shares if 0.0 < share < 1.0)
     return (
-        "Learn another score, fair where it selects as many people and without needing the group "
-        f"to score anyone: evenscore fit --equal {rates} --cuts {cuts} --tolerance "
+        "Learn another score that is fair at such cuts and does not need the group to score "
+        f"anyone: evenscore fit --equal {rates} --cuts {cuts} --tolerance "
         f"{result.settings.tolerance:g}."
     )
 
@@ -150,4 +150,5 @@ def _more_people(audits: list[AuditResult]) -> Iterator[str]:
         )
     else:
         yield "Audit more people: the intervals shrink with their number."
-    yield "Or merge small groups that may be taken together."
+    if any(len(audit.compared_groups) > 2 for audit in audits):
+        yield "Or merge small groups that may be taken together."

@@ -122,8 +122,8 @@ def _how_many(result: AuditResult) -> str:
         if cell.startswith(f"{on} of "):
             cell = f"{words.of(on)} {words.among(cell.removeprefix(f'{on} of '))}"
     return (
-        " To show that a score without any difference has none, it would take about "
-        f"{certificate.needed:,} {cell}; there are {now:,}."
+        " Even for a score without any difference, it would take about "
+        f"{certificate.needed:,} {cell} to show that it has none; there are {now:,}."
     )
 
 
