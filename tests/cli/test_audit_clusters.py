@@ -1,6 +1,7 @@
 """Rows that belong together, and whether the score has seen them: from the file to the report."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from running import numbers, numbers_of, people, refused, run, write, write_parquet
 
@@ -28,7 +29,7 @@ def test_clusters_of_a_file_are_those_of_columns(tmp_path, kind, names):
     options = ("--title", "t", "--json", tmp_path / "a.json", "--not-trained-on")
     assert run("audit", path, *ASKED, *asked, *options).exit_code == 0
     expected = es.audit(
-        columns["repaid"],
+        pd.Series(columns["repaid"], name="repaid"),
         columns["score"],
         sensitive_features={"sex": columns["sex"]},
         cluster={name: columns[name] for name in names},
