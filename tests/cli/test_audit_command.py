@@ -20,11 +20,10 @@ def table(tmp_path):
     return write(tmp_path / "scores.csv", people())
 
 
-def in_memory(columns, title, groups=("sex",), **options):
+def in_memory(columns, title, groups=("sex",), label="repaid", **options):
+    """The same; classes are called after the column of labels, as after a file's."""
     return es.audit(
-        pd.Series(
-            columns["repaid"], name="repaid"
-        ),  # classes are called after it, as after a file's
+        pd.Series(columns["repaid"], name=label),
         columns["score"],
         sensitive_features={name: columns[name] for name in groups},
         pos_label="yes",
