@@ -1,3 +1,4 @@
+import pytest
 from typer.testing import CliRunner
 
 from evenscore import constraint_names, rate_names
@@ -18,6 +19,7 @@ def test_constraints_lists_the_catalogue():
     assert "{" not in output
 
 
+@pytest.mark.slow
 def test_demo_tells_the_story_and_writes_the_report(tmp_path):
     output = " ".join(run("demo", "--html", str(tmp_path / "report.html")).split())
     assert "an AUC of 0.92" in output

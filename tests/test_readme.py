@@ -5,9 +5,12 @@ import io
 import re
 from pathlib import Path
 
+import pytest
+
 README = Path(__file__).resolve().parents[1] / "README.md"
 
 
+@pytest.mark.slow
 def test_the_examples_print_what_is_shown():
     """Every block of Python that is followed by its output, one after the other."""
     examples = re.findall(

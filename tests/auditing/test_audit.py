@@ -214,6 +214,7 @@ def test_detectable_gaps_and_permutation_tests(case):
     assert {test.on for test in result.permutation_tests} == {"negatives", "positives"}
 
 
+@pytest.mark.slow
 def test_probabilities_are_compared_with_what_happened():
     rng = np.random.default_rng(0)
     p = rng.uniform(size=4000)

@@ -87,6 +87,7 @@ def test_what_is_known_of_a_small_group(people, result):
     assert none.auc.warnings
 
 
+@pytest.mark.slow
 def test_only_compared_pairs_are_corrected_for(people, result):
     """The gaps are those of an audit of all pairs; the correction is over those compared."""
     y, score, group = people
@@ -436,6 +437,7 @@ def test_comparisons_are_of_the_gaps_compared(people, reference):
         one.compare(other)
 
 
+@pytest.mark.slow
 def test_a_family_of_one_s_own_needs_nothing_more(people):
     """`estimates` by bootstrap, as of any family that knows no better."""
     from test_extending import OnlyAudited

@@ -226,6 +226,7 @@ def test_pareto_front_by_brute_force(seed):
 # ---------------------------------------------------------------------- selection
 
 
+@pytest.mark.slow
 def test_select_gives_a_fitted_scorer_that_meets_the_tolerance(square):
     data, path = square
     new = make_square(40_000, random_state=1)

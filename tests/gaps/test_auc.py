@@ -330,6 +330,7 @@ def test_students_quantile():
             assert found == pytest.approx(exact, rel=error)
 
 
+@pytest.mark.slow
 def test_the_p_value_belongs_to_the_interval():
     scores = make(*draw(3, n=300, n_groups=3))
     for gap in gap_estimates(scores, constraint_names()):

@@ -95,6 +95,7 @@ def test_pointwise_intervals_at_small_rates(n0, n1):
     assert np.all(inside / 300 >= 0.93), inside / 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [3.0, 3.5])
 def test_simultaneous_band_of_a_nearly_perfect_score(shift):
     from scipy.stats import norm

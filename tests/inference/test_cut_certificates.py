@@ -219,6 +219,7 @@ def test_a_band_certifies_a_stretch_of_the_range():
         assert (size + 2.5 * error <= 0.04).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", RATES, ids=lambda rate: rate.name)
 def test_bounds_for_any_law_hold_rates_at_all_cuts(rate):
     """Joint over cuts and groups, in samples of 80 of a law with ties, at a level of 60 %."""

@@ -285,6 +285,7 @@ def test_a_cut_that_few_lie_above_is_not_taken_for_known():
 # ---------------------------------------------------------------------- two scores
 
 
+@pytest.mark.slow
 def test_changes_agree_with_their_intervals_and_are_corrected():
     rng = np.random.default_rng(3)
     wrong = 0

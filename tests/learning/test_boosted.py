@@ -163,6 +163,7 @@ def test_history():
 # ---------------------------------------------------------------------- rows held out
 
 
+@pytest.mark.slow
 def test_rows_held_out_choose_the_number_of_trees():
     X, y, _ = rows(600)
     flip = np.random.default_rng(0).random(600) < 0.3

@@ -158,6 +158,7 @@ def test_one_kind_of_frame_may_be_fitted_on_and_another_scored():
             np.testing.assert_array_equal(scorer.decision_function(frame(columns)), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["linear", "boosted"])
 def test_the_order_of_levels_and_of_rows_does_not_matter(name):
     columns, y, group = people()

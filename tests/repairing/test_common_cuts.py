@@ -232,6 +232,7 @@ def test_a_tolerance_is_kept_by_all_rows_of_a_large_sample():
     assert 0.03 < worst(fair) <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cuts", [WHERE, es.Cuts(thresholds=(1.0,), inclusive=True)])
 def test_a_share_of_the_way(cuts):
     y, score, group = sample()

@@ -285,6 +285,7 @@ def test_both_kinds_of_constraints():
 # ---------------------------------------------------------------------- partial repair
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [0.02, 0.05, 0.1])
 @pytest.mark.parametrize("constraints", [ROC, "inter_group", "bnsp"], ids=str)
 def test_gaps_are_brought_within_the_tolerance_and_no_further(tolerance, constraints):

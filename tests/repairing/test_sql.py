@@ -50,6 +50,7 @@ def case():
     return knots, people, fair.transform(fresh, sensitive_features=names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_the_maps_in_sql_give_the_same_scores(engine, case):
     knots, people, expected = case

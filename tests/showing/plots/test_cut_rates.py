@@ -230,6 +230,7 @@ def test_many_groups_are_the_main_ones_and_that_is_said():
     assert first.note == "6 of 8 groups are shown, the first"
 
 
+@pytest.mark.slow
 def test_words_are_the_user_s_and_colours_the_theme_s():
     y, score, group, _ = rows(n_groups=2)
     words = es.Words(

@@ -457,6 +457,7 @@ def test_no_word_of_roc_gaps_unless_they_were_asked_for(known):
         assert heads == ["Cut", "Of everyone", "Group", "Selected"]
 
 
+@pytest.mark.slow
 def test_other_gaps_asked_for_leave_the_cuts_as_context():
     y, group = np.tile([0, 0, 1, 1], 50), np.tile(["a", "b"], 100)
     score = np.random.default_rng(0).normal(size=200) + y
@@ -505,6 +506,7 @@ def test_other_kinds_of_cuts(cuts):
     assert f"higher: {ends[1]} are selected" in answer.text
 
 
+@pytest.mark.slow
 def test_a_score_without_any_cut_has_no_table_of_cuts():
     y, group = np.tile([0, 0, 1, 1], 50), np.tile(["a", "b"], 100)
     for labels in (y, None):
