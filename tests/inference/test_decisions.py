@@ -329,4 +329,4 @@ def test_all_places_count_the_same(tmp_path):
     result.to_html(tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text()
     assert f"Gaps beyond the tolerance</dt><dd>{counts['beyond']}</dd>" in text
-    assert f"Gaps within it</dt><dd>{counts['within']}</dd>" in text
+    assert f"Gaps within the tolerance</dt><dd>{counts['within']}</dd>" in text
