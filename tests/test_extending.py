@@ -113,7 +113,7 @@ def test_a_family_is_audited_reported_compared_and_stored(people, tmp_path):
     console = Console(record=True, width=120, file=io.StringIO())
     console.print(result)
     assert re.search(r"Gaps of mean ranks(, .*)?: zero is even", console.export_text())
-    assert "mean_rank, men and women" in result._repr_html_()
+    assert "Gaps of mean ranks, men and women" in result._repr_html_()
     assert result.to_frame("pandas")["family"].tolist()[-1] == "ranks"
     result.to_json(tmp_path / "audit.json")
     read = es.AuditResult.from_json(tmp_path / "audit.json")

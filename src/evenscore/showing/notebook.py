@@ -6,7 +6,7 @@ from evenscore.auditing import AuditResult, ComparisonResult
 from evenscore.choosing import TradeoffPath
 from evenscore.showing.comparing import comparison_block
 from evenscore.showing.numbers import interval, plain
-from evenscore.showing.outline import answer_part, cut_tables
+from evenscore.showing.outline import answer_part, cut_tables, other_gap_tables
 from evenscore.showing.page import colours
 from evenscore.showing.page.shell import asset, fragment
 from evenscore.showing.report.pictures import cut_charts
@@ -25,7 +25,7 @@ def audit_html(result: AuditResult) -> str:
         title=result.title or f"Audit of {result.sample.n:,} people",
         part=answer_part(result),
         charts=charts,
-        tables=cut_tables(result),
+        tables=(*cut_tables(result), *other_gap_tables(result)),
         more="to_html(path) writes the whole report, and to_frame() has every number.",
     )
 

@@ -54,7 +54,7 @@ def outline(result: AuditResult, *, brief: bool = False) -> Iterator[Part]:
     others = tuple(finding for finding in result.findings if finding.about != "cuts")
     if others:
         yield Part("What else was found", findings=others)
-    tables = tuple(_gap_tables(result, at_cuts=False))
+    tables = other_gap_tables(result)
     if tables:
         yield Part("Other gaps between groups", tables=tables)
     if not brief:
@@ -71,6 +71,11 @@ def outline(result: AuditResult, *, brief: bool = False) -> Iterator[Part]:
 def cut_tables(result: AuditResult) -> tuple[BlockTable, ...]:
     """The gaps at the cuts in use, and the rates at some of these cuts."""
     return (*_gap_tables(result, at_cuts=True), *result.block(CutsInUse).tables())
+
+
+def other_gap_tables(result: AuditResult) -> tuple[BlockTable, ...]:
+    """The gaps that are not about the cuts in use."""
+    return tuple(_gap_tables(result, at_cuts=False))
 
 
 def answer_part(result: AuditResult) -> Part:
