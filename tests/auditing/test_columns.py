@@ -105,3 +105,40 @@ def test_values_of_labels():
     assert [column.positions for column in columns] == [(0, 1, 0), (0, 0, 1)]
     assert GroupColumn.of(["f", "m"], ("sex",)) == ()
     assert GroupColumn.of([("f", 1)], ("sex",)) == ()
+
+
+def test_a_reference_group_that_nobody_knows_is_refused(people):
+    y, score, columns = people
+    for reference in ("typo", ("f", "typo"), ["f", "typo"]):
+        with pytest.raises(ValueError, match="There is no group"):
+            es.audit(y, score, sensitive_features=columns, reference_group=reference)
+    crossed = es.audit(
+        y, score, sensitive_features=columns, reference_group=["f", "a"], constraints="bnsp"
+    )
+    assert crossed.settings.reference_group == "f × a"
+
+
+def test_a_column_that_cannot_be_compared_is_named(people):
+    y, score, columns = people
+    few = {**columns, "country": np.where(np.arange(len(y)) < 40, "ES", "FR")}
+    result = es.audit(y, score, sensitive_features=few, min_group_size=100, constraints="bnsp")
+    assert [column.name for column in result.columns] == ["sex", "race"]
+    [told] = [text for text in result.omitted if text.startswith("Groups of country")]
+    assert "leaves fewer than two groups to compare" in told
+
+
+def test_texts_of_a_file_are_in_the_order_of_their_numbers(people):
+    y, score, columns = people
+    bands = {"sex": columns["sex"], "band": np.where(columns["race"] == "a", "10", "9")}
+    table = es.GroupedScores.from_arrays(y, score, sensitive_features=bands)
+    result = es.audit_scores(table, columns=("sex", "band"), constraints="bnsp")
+    assert result.columns[1].audit.groups == ("9", "10")
+
+
+def test_names_of_groups_are_everywhere(people):
+    y, score, columns = people
+    words = es.Words(groups={"f": "women", "m": "men"})
+    result = es.audit(y, score, sensitive_features=columns, words=words, constraints="bnsp")
+    assert result.columns[0].audit.groups == ("women", "men")
+    by_law = result.blocks["local_law_144"].tables_by[0]
+    assert set(by_law.names) == {"women", "men"}

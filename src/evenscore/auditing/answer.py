@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from evenscore.auditing.blocks import CutsInUse
 from evenscore.auditing.cut_findings import certified_at_the_cuts, listed, points
-from evenscore.auditing.parts import Answer, Verdict
+from evenscore.auditing.parts import Answer, Fairness
 from evenscore.auditing.result import AuditResult
 from evenscore.inference.estimate import Estimate, percent
 
@@ -22,23 +22,22 @@ def answer_of(result: AuditResult) -> Answer:
     verdict = worst([*verdicts.values(), together])
     text = _text(result, verdict)
     if audits:
-        where = {"together": together, **verdicts}
-        text += f" {_by_column(where, verdict)}"
+        text += f" {_by_column(verdicts, together, verdict)}"
     remedies = tuple(_remedies(result, [*audits.values(), result], verdict))
     return Answer(verdict, text, remedies)
 
 
-def worst(verdicts: Iterable[Verdict]) -> Verdict:
+def worst(verdicts: Iterable[Fairness]) -> Fairness:
     """The verdict of several audits: fair only if all are.
 
     >>> worst(["even", "unclear"]), worst(["unclear", "gap"])
     ('unclear', 'gap')
     """
-    order: tuple[Verdict, ...] = ("gap", "unclear", "even")
+    order: tuple[Fairness, ...] = ("gap", "unclear", "even")
     return min(verdicts, key=order.index)
 
 
-def _verdict(result: AuditResult) -> Verdict:
+def _verdict(result: AuditResult) -> Fairness:
     gaps = result.cut_gaps
     if any(gap.verdict == "beyond" for gap in gaps):
         return "gap"
@@ -48,7 +47,7 @@ def _verdict(result: AuditResult) -> Verdict:
     return "unclear"
 
 
-def _text(result: AuditResult, verdict: Verdict) -> str:
+def _text(result: AuditResult, verdict: Fairness) -> str:
     """One sentence, without the word that it opens with."""
     settings, block = result.settings, result.block(CutsInUse)
     where, tolerance = result.cuts.text(settings.words), points(settings.tolerance)
@@ -73,19 +72,18 @@ def _text(result: AuditResult, verdict: Verdict) -> str:
     )
 
 
-def _by_column(verdicts: dict[str, Verdict], verdict: Verdict) -> str:
+def _by_column(verdicts: dict[str, Fairness], together: Fairness, verdict: Fairness) -> str:
     """For which columns of groups it holds, of several."""
-    names = [name for name in verdicts if name != "together"]
-    so = [f"by {name}" for name in names if verdicts[name] == verdict]
-    combined = f"by {listed(names)} combined"
-    if verdicts["together"] != verdict:
+    so = [f"by {name}" for name, one in verdicts.items() if one == verdict]
+    combined = f"by {listed(verdicts)} combined"
+    if together != verdict:
         return f"That is so {listed(so)}."
     if so:
         return f"That is so {listed(so)}, and {combined}."
     return f"That is so {combined}, and not by one of them alone."
 
 
-def _remedies(result: AuditResult, audits: list[AuditResult], verdict: Verdict) -> Iterator[str]:
+def _remedies(result: AuditResult, audits: list[AuditResult], verdict: Fairness) -> Iterator[str]:
     """What can be done about it."""
     if verdict == "even":
         yield (

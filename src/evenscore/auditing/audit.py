@@ -1,6 +1,6 @@
 """audit: columns in, `AuditResult` out. Only orchestration: every number is computed elsewhere."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,6 @@ from evenscore.auditing.findings import findings_of
 from evenscore.auditing.gaps import AuditedGaps, audited_gaps, rates_in_use
 from evenscore.auditing.groups import GroupChoice, GroupColumn, choose_groups
 from evenscore.auditing.numeric_groups import NumericGroups, numeric_groups
-from evenscore.auditing.parts import NO_ANSWER
 from evenscore.auditing.provenance import Provenance
 from evenscore.auditing.request import AuditRequest
 from evenscore.auditing.result import AuditResult, ColumnAudit
@@ -22,9 +21,9 @@ from evenscore.auditing.sample import assumptions_of, sample_of, warnings_about
 from evenscore.gaps import ConstraintLike, Cuts
 from evenscore.gaps.words import ALL_OTHERS, Words
 from evenscore.scores import GroupedScores, check_scores
-from evenscore.scores.labels import distinct_names, label_text
+from evenscore.scores.labels import default_order, distinct_names, label_text
 from evenscore.scores.rates import Rate
-from evenscore.scores.reading import read_rows
+from evenscore.scores.reading import read_rows, text_order
 from evenscore.scores.sources import column_names, to_array, to_numbers
 
 MAX_GROUPS = 100
@@ -149,9 +148,9 @@ def audit(
         group_order=group_order,
     )
     _check_groups(rows.groups, rows.codes)
-    if request.outcomes_known:
-        positive, negative = _labels(y_true, rows.positive, pos_label)
-        request = request.named(_name(y_true), positive, negative)
+    label = _name(y_true)
+    if label is not None:
+        request = request.named(label, *_labels(y_true, rows.positive, pos_label))
     labels = rows.groups
     # A copy is kept for `compare`: the caller may change the columns afterwards.
     score, weight = (None if c is None else c.copy() for c in (rows.score, rows.weight))
@@ -251,12 +250,12 @@ trained_on, declared, random_state, title
     check_scores(scores)
     if outcomes_known:
         request = request.named(label, 1 if pos_label is None else pos_label, neg_label)
-    if not outcomes_known:
+    else:
         scores = _of_one_class(scores)
     _check_groups(scores.groups, scores.cell % max(scores.n_groups, 1))
     called = map(request.settings.words.named, scores.groups)
     named = replace(scores, groups=distinct_names(called))
-    parts = GroupColumn.of(scores.groups, columns)
+    parts = GroupColumn.of(scores.groups, columns, in_order=_in_order)
     return _audit(named, scores.groups, request, pos_label, zero_weights, notes, columns=parts)
 
 
@@ -271,8 +270,7 @@ def _audit(
     columns: tuple[GroupColumn, ...] = (),
 ) -> AuditResult:
     """The audit of a table, and of each column of groups by itself, decided together."""
-    parts = [_Part.of_column(scores, column, request) for column in columns if column.is_compared]
-    parts.append(_Part.of_table(scores, labels, request, by_itself=bool(parts)))
+    parts, omitted = _parts(scores, labels, request, columns)
     here = [
         family.rates_at_cuts.rates
         for family in request.families
@@ -292,11 +290,14 @@ def _audit(
         for part, gaps, context in zip(parts, found, beside, strict=True)
     ]
     *by_column, whole = results
-    named = [column.name for column in columns if column.is_compared]
     whole = replace(
         whole,
         title=request.title,
-        columns=tuple(map(ColumnAudit, named, by_column)),
+        columns=tuple(
+            ColumnAudit(part.column, replace(result, answer=answer_of(result)))
+            for part, result in zip(parts[:-1], by_column, strict=True)
+        ),
+        omitted=(*whole.omitted, *omitted),
         warnings=(
             *notes,
             *request.declared.warnings(outcomes_known=request.outcomes_known),
@@ -317,67 +318,54 @@ def _audit(
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A table that is audited, and the groups that are compared in it."""
+    """A table that is audited, and the groups that are compared in it; `column` if by one alone."""
 
     scores: GroupedScores
     choice: GroupChoice
     column: str = ""
 
-    @classmethod
-    def of_table(
-        cls,
-        scores: GroupedScores,
-        labels: Sequence[Hashable],
-        request: AuditRequest,
-        *,
-        by_itself: bool,
-    ) -> "_Part":
-        """All groups; a reference group may be one of a column that is audited by itself."""
-        reference = request.reference_group
-        if by_itself and not _is_group(reference, labels, scores.names):
-            reference = None
-        return cls(scores, _choice(scores, labels, request, request.min_group_size, reference))
 
-    @classmethod
-    def of_column(
-        cls, scores: GroupedScores, column: GroupColumn, request: AuditRequest
-    ) -> "_Part":
-        """The same people, grouped by one column alone."""
-        words = request.settings.words
-        table = column.table(scores)
-        table = replace(table, groups=distinct_names(map(words.named, column.values)))
-        reference = request.reference_group
-        if not _is_group(reference, column.values, table.names):
-            reference = None
-        sizes = [request.min_group_size, None]
-        for size in sizes:  # what leaves too few groups here may do for the others
-            try:
-                choice = _choice(table, column.values, request, size, reference)
-                break
-            except ValueError:
-                if size is sizes[-1]:
-                    raise
-        return cls(table, choice, column.name)
-
-
-def _is_group(reference: Any, labels: Sequence[Hashable], names: Sequence[str]) -> bool:
-    return reference == ALL_OTHERS or reference in labels or reference in names
-
-
-def _choice(
+def _parts(
     scores: GroupedScores,
     labels: Sequence[Hashable],
     request: AuditRequest,
-    min_group_size: int | None,
-    reference_group: Any,
-) -> GroupChoice:
-    return choose_groups(
-        scores,
-        labels,
-        min_group_size=min_group_size,
-        reference_group=reference_group,
-        outcomes_known=request.outcomes_known,
-    )
+    columns: tuple[GroupColumn, ...],
+) -> tuple[list[_Part], tuple[str, ...]]:
+    """Each column of groups by itself, then all groups; and which columns could not be compared.
+
+    With several columns a reference group is one of a column or an intersection: where it is
+    neither, the groups are compared with each other, and a group that nobody knows is refused.
+    """
+    tables = [(scores, tuple(labels), "")]
+    for column in columns:
+        if column.is_compared:
+            names = distinct_names(map(request.settings.words.named, column.values))
+            tables.append((replace(column.table(scores), groups=names), column.values, column.name))
+    wanted = request.reference_group
+    wanted = tuple(wanted) if isinstance(wanted, list) else wanted
+    known = [_knows(wanted, own, table.names) for table, own, _ in tables]
+    parts: list[_Part] = []
+    omitted: list[str] = []
+    for (table, own, column_name), knows in zip(tables, known, strict=True):
+        try:
+            choice = choose_groups(
+                table,
+                own,
+                min_group_size=request.min_group_size,
+                reference_group=wanted if knows or not any(known) else None,
+                outcomes_known=request.outcomes_known,
+            )
+        except ValueError as error:
+            if not column_name:
+                raise
+            omitted.append(f"Groups of {column_name} are not audited by themselves: {error}")
+        else:
+            parts.append(_Part(table, choice, column_name))
+    return [*parts[1:], parts[0]], tuple(omitted)
+
+
+def _knows(reference: Any, labels: Sequence[Hashable], names: Sequence[str]) -> bool:
+    return reference == ALL_OTHERS or reference in labels or reference in names
 
 
 def _part_result(
@@ -424,7 +412,6 @@ def _part_result(
         settings=settings,
         sample=sample,
         findings=(),
-        answer=NO_ANSWER,
         gaps=found.gaps,
         families=found.families,
         blocks=blocks,
@@ -442,8 +429,7 @@ def _part_result(
         _groups=groups,
     )
     higher = found.higher if beside is None else {**beside.higher, **found.higher}
-    result = replace(result, findings=findings_of(result, higher))
-    return replace(result, answer=answer_of(result))
+    return replace(result, findings=findings_of(result, higher))
 
 
 def _zero_weights(count: int) -> tuple[str, ...]:
@@ -461,6 +447,13 @@ def _labels(column: Any, positive: NDArray[np.bool_], pos_label: Any) -> tuple[A
     values = to_array(column, "y_true")
     found = [values[np.argmax(where)] if where.any() else "" for where in (positive, ~positive)]
     return (found[0] if pos_label is None else pos_label), found[1]
+
+
+def _in_order(values: Iterable[Any]) -> list[Any]:
+    """Texts of a file as a file has them, other values as arrays have them."""
+    values = list(values)
+    texts = all(isinstance(value, str) for value in values)
+    return list(text_order(values)) if texts else default_order(values)
 
 
 def _of_one_class(scores: GroupedScores) -> GroupedScores:

@@ -12,7 +12,7 @@ passed on to every part of an audit:
 - *main* are the few largest groups that hold most people: headlines and pictures are about them.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -76,14 +76,22 @@ class GroupColumn:
     positions: tuple[int, ...]
 
     @classmethod
-    def of(cls, labels: Sequence[Hashable], names: Sequence[str]) -> "tuple[GroupColumn, ...]":
-        """The columns of which groups are intersections; none if there are not several."""
+    def of(
+        cls,
+        labels: Sequence[Hashable],
+        names: Sequence[str],
+        in_order: Callable[[Iterable[Any]], list[Any]] = default_order,
+    ) -> "tuple[GroupColumn, ...]":
+        """The columns of which groups are intersections; none if there are not several.
+
+        Texts of a file have an order of their own, which `in_order` gives.
+        """
         parts = [label for label in labels if isinstance(label, tuple)]
         if len(parts) < len(labels) or {len(part) for part in parts} != {len(names)}:
             return ()
         columns = []
         for k, name in enumerate(names):
-            values = default_order({part[k] for part in parts})
+            values = in_order({part[k] for part in parts})
             columns.append(cls(name, tuple(values), tuple(values.index(p[k]) for p in parts)))
         return tuple(columns)
 

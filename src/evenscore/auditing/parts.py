@@ -167,7 +167,7 @@ class FairCuts:
     reason: str = ""
 
 
-Verdict = Literal["gap", "unclear", "even"]
+Fairness = Literal["gap", "unclear", "even"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +178,7 @@ class Answer:
     shown to be within it, and "unclear" if the data cannot tell.
     """
 
-    verdict: Verdict
+    verdict: Fairness
     text: str
     remedies: tuple[str, ...]
 

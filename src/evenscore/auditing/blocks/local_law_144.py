@@ -94,7 +94,7 @@ class LocalLaw144(Block):
         together = [is_unknown(name) for name in audit.scores.names]
         for column in audit.columns:
             unknown = [is_unknown(value) for value in column.values]
-            names = distinct_names(column.values)
+            names = distinct_names(map(settings.words.named, column.values))
             own = replace(column.table(table), groups=names)
             made.append(_categories(own, column.name, unknown, threshold, side, level))
             together = [
