@@ -13,6 +13,9 @@ from evenscore.auditing.parts import Answer, Fairness
 from evenscore.auditing.result import AuditResult
 from evenscore.inference.estimate import Estimate, percent
 
+WORST: tuple[Fairness, ...] = ("gap", "unclear", "even")
+"""Verdicts, the worst first."""
+
 
 def answer_of(result: AuditResult) -> Answer:
     """The answer of an audit, and of each column of groups by itself if there are several."""
@@ -33,8 +36,7 @@ def worst(verdicts: Iterable[Fairness]) -> Fairness:
     >>> worst(["even", "unclear"]), worst(["unclear", "gap"])
     ('unclear', 'gap')
     """
-    order: tuple[Fairness, ...] = ("gap", "unclear", "even")
-    return min(verdicts, key=order.index)
+    return min(verdicts, key=WORST.index)
 
 
 def _verdict(result: AuditResult) -> Fairness:

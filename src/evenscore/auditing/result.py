@@ -224,6 +224,18 @@ class AuditResult(Showable):
             by_title[titles[gap.family]].append(gap)
         return {title: tuple(gaps) for title, gaps in by_title.items()}
 
+    def headed_gaps(self, *, at_cuts: bool) -> dict[str, tuple[Estimate, ...]]:
+        """The gaps at the cuts in use by heading, those for context too, or all others."""
+        headings, in_use = self.headings, self.cut_gaps
+        if not self.block(CutsInUse).asked:
+            headings = {"Rates at the cuts in use, for context": in_use, **headings}
+        keys = {gap.key for gap in in_use}
+        return {
+            heading: gaps
+            for heading, gaps in headings.items()
+            if gaps and any(gap.key in keys for gap in gaps) == at_cuts
+        }
+
     @property
     def meanings(self) -> dict[str, str]:
         """What each kind of gap compares."""

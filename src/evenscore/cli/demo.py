@@ -27,7 +27,7 @@ WORDS = Words(
     selected="granted a loan",
     selected_is="good",
     refused="refused",
-    groups={"female": "women", "male": "men"},  # type: ignore[arg-type]
+    groups={"female": "women", "male": "men"},
 )
 _SENTENCES = 3  # findings told; the rest are in the report
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from evenscore.scores import ClassName
 from evenscore.scores.labels import label_text
@@ -11,6 +11,12 @@ ALL_OTHERS = "all others"
 """As a `reference_group`: compare each group with all the others together."""
 
 SelectedIs = Literal["good", "bad"]
+
+# Names may be given as a mapping, and are kept as pairs, which can be compared, hashed and stored.
+if TYPE_CHECKING:
+    GroupNames = Mapping[Any, str] | tuple[tuple[str, str], ...]
+else:
+    GroupNames = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ over group m.')
     selected: str = "selected"
     selected_is: SelectedIs | None = None
     refused: str = ""
-    groups: tuple[tuple[str, str], ...] = ()
+    groups: GroupNames = ()
 
     def __post_init__(self) -> None:
         for name in ("people", "positives", "negatives", "selected"):
@@ -73,6 +79,11 @@ over group m.')
         if len(set(names)) < len(names) or len(dict(pairs)) < len(pairs):
             raise ValueError(f"groups must give different groups different names, not {given!r}.")
         object.__setattr__(self, "groups", pairs)
+
+    @property
+    def _pairs(self) -> tuple[tuple[str, str], ...]:
+        """The names of groups as they are kept, whatever they were given as."""
+        return self.groups  # type: ignore[return-value]
 
     def of(self, on: ClassName | None) -> str:
         """What a class is called; everybody if there is none."""
@@ -101,14 +112,14 @@ over group m.')
 
     def named(self, label: Hashable) -> Hashable:
         """What a group is called, of an intersection each part; the label, if nobody said."""
-        names = dict(self.groups)
+        names = dict(self._pairs)
         if isinstance(label, tuple):
             return tuple(names.get(label_text(part), part) for part in label)
         return names.get(label_text(label), label)
 
     def whom(self, group: str) -> str:
         """A group in a sentence: "women", if that is its name, or "group f"."""
-        known = {name for _, name in self.groups} | {ALL_OTHERS}
+        known = {name for _, name in self._pairs} | {ALL_OTHERS}
         return group if group in known else f"group {group}"
 
     def among(self, group: str) -> str:

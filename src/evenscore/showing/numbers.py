@@ -4,11 +4,13 @@ import math
 from collections.abc import Iterable
 from typing import Literal
 
+from evenscore.auditing.blocks import base
+from evenscore.auditing.cut_findings import points as in_points
 from evenscore.inference.estimate import Estimate
 
 Kind = Literal["plain", "signed", "share"]
 
-NONE = "–"
+NONE = base.NONE
 """What stands where there is no number; the reason is beside it."""
 
 NO_INTERVAL = "no interval"
@@ -104,10 +106,7 @@ def points(value: float) -> str:
     >>> points(0.127), points(-0.01)
     ('12.7 percentage points', '1 percentage point')
     """
-    if math.isnan(value):
-        return NONE
-    number = f"{abs(100.0 * value):.1f}".removesuffix(".0")
-    return f"{number} percentage point" + ("" if number == "1" else "s")
+    return NONE if math.isnan(value) else in_points(value)
 
 
 def verdict(value: str | None) -> str:

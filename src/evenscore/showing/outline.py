@@ -137,13 +137,7 @@ def _gap_name(gap: Estimate, titles: dict[str, str], *, with_pair: bool) -> str:
 
 def _gap_tables(result: AuditResult, *, at_cuts: bool) -> Iterator[BlockTable]:
     """The gaps at the cuts in use, or the others: one table for each heading."""
-    in_use = {gap.key for gap in result.cut_gaps}
-    headings = result.headings
-    if not result.block(CutsInUse).asked:
-        headings = {"Rates at the cuts in use, for context": result.cut_gaps, **headings}
-    for heading, gaps in headings.items():
-        if not gaps or any(gap.key in in_use for gap in gaps) != at_cuts:
-            continue
+    for heading, gaps in result.headed_gaps(at_cuts=at_cuts).items():
         pair = f", {gaps[0].first} and {gaps[0].second}" if result.n_pairs == 1 else ""
         some = sorted(gaps, key=lambda gap: not result.is_headline(gap))  # the others after
         more = len(some) - MOST_GAPS

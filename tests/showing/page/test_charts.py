@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_cases import SCRIPT, read
 
+from evenscore.gaps.cuts import percent
 from evenscore.showing.page.charts import (
     MARKERS,
     SERIES,
@@ -16,7 +17,6 @@ from evenscore.showing.page.charts import (
     area,
     dash,
     marker,
-    percents,
     plain,
     stroke,
     swatch,
@@ -59,7 +59,7 @@ def test_ticks_are_few_round_and_inside(low, span, most):
 def test_ticks_of_nothing():
     assert ticks(1.0, 1.0) == [1.0]
     assert len(ticks(0.0, math.inf)) == 1
-    assert (percents(0.5), percents(0.125), plain(0.30000001)) == ("50%", "12.5%", "0.3")
+    assert (percent(0.5), percent(0.125), plain(0.30000001)) == ("50%", "12.5%", "0.3")
 
 
 def test_a_line_is_broken_where_it_has_no_value():

@@ -100,15 +100,6 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [low, high]
 
 
-def percents(share: float) -> str:
-    """A tick that is a share.
-
-    >>> percents(0.125)
-    '12.5%'
-    """
-    return f"{100.0 * share:.4g}%"
-
-
 def plain(value: float) -> str:
     """A tick that is a number."""
     return f"{value:.4g}"

@@ -13,6 +13,9 @@ from evenscore.showing import numbers
 from evenscore.showing.page import colours
 from evenscore.showing.page.charts import swatch
 
+MARKS = {"gap": "Beyond", "unclear": "Cannot tell", "even": "Within", "context": "Context"}
+"""What stands before a finding, by its kind."""
+
 _FILTERS = (
     "count", "exact", "p_bound", "p_value", "plain", "points", "ratio", "share", "signed",
     "verdict", "why_none",
@@ -95,6 +98,7 @@ def environment() -> jinja2.Environment:
         "interval": numbers.interval,
         "NONE": numbers.NONE,
         "NO_INTERVAL": numbers.NO_INTERVAL,
+        "MARKS": MARKS,
         "shade": colours.shade,
         "swatch": lambda series: Markup(swatch(series)),
     }

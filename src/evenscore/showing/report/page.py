@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from evenscore.auditing import AuditResult, ComparisonResult
+from evenscore.auditing.answer import WORST
 from evenscore.auditing.blocks import (
     AtThresholds,
     Block,
@@ -80,9 +81,8 @@ class Page:
     @cached_property
     def first_column(self) -> ColumnAudit | None:
         """The column of groups that the picture of the first screen is about, of several."""
-        order = ("gap", "unclear", "even")
         columns = self.result.columns
-        return min(columns, key=lambda one: order.index(one.audit.answer.verdict), default=None)
+        return min(columns, key=lambda one: WORST.index(one.audit.answer.verdict), default=None)
 
     @cached_property
     def drawn(self) -> set[str]:
@@ -96,12 +96,10 @@ class Page:
         """The picture of the first screen: rates at the cuts in use."""
         if self.changed is not None:
             charts: list[Chart] = self.changed["cut_charts"]
-            own = charts[1::2]
         else:
             column = self.first_column
-            shown = self.result if column is None else column.audit
-            charts = own = cut_charts((shown,))
-        for chart in own:  # the cut that the reader picks
+            charts = cut_charts((self.result if column is None else column.audit,))
+        for chart in self._own(charts):  # the cut that the reader picks
             low, high = chart.at_y(chart.y[0]), chart.at_y(chart.y[1])
             chart.raw(f'<path class="picked" data-picked visibility="hidden" d="M0 {high}V{low}"/>')
         if charts and self.result.cuts.is_range:
@@ -116,8 +114,11 @@ class Page:
     @cached_property
     def picker(self) -> Picker | None:
         """The table at the cut picked."""
-        own = self.cut_charts if self.changed is None else self.cut_charts[1::2]
-        return picker(self.result, own, self.roc)
+        return picker(self.result, self._own(self.cut_charts), self.roc)
+
+    def _own(self, charts: list[Chart]) -> list[Chart]:
+        """Those of the score that the page is about: beside another, every second one."""
+        return charts if self.changed is None else charts[1::2]
 
     def has(self, kind: type[Block]) -> bool:
         """Whether the audit has a block."""
@@ -146,10 +147,9 @@ class Section:
         content = self.content(page)
         if content is None:
             return None
-        title = str(content.get("title", self.title))
         template = f"{_FOLDER}/{self.template or self.name}.html.jinja"
         body = fragment(template, page=page, result=page.result, **content)
-        return Shown(self.name, title, self.meaning, body)
+        return Shown(self.name, self.title, self.meaning, body)
 
 
 @dataclass(frozen=True)
@@ -192,10 +192,8 @@ def _columns(page: Page) -> Content:
                 "name": column.name,
                 "audit": audit,
                 "charts": cut_charts((audit,), prefix=f"column{k}-"),
-                "findings": [finding for finding in audit.findings if finding.about == "cuts"],
                 "tables": [table for block in audit.blocks.values() for table in block.tables()],
                 "gap_tables": [*gap_tables(audit, at_cuts=True), *gap_tables(audit, at_cuts=False)],
-                "people": Page(audit),
             }
         )
     return {"columns": shown}
@@ -208,11 +206,7 @@ def _in_use(page: Page) -> Content:
 
 
 def _findings(page: Page) -> Content:
-    others = [finding for finding in page.result.findings if finding.about != "cuts"]
-    return {
-        "findings": others,
-        "title": "What else was found",
-    }
+    return {"findings": [one for one in page.result.findings if one.about != "cuts"]}
 
 
 def _curves(page: Page) -> Content:

@@ -7,21 +7,24 @@ import numpy as np
 
 from evenscore.auditing import AuditResult
 from evenscore.auditing.parts import GapCurve
+from evenscore.gaps.cuts import percent as percents
 from evenscore.gaps.rates import rate_heading
 from evenscore.inference.cut_curves import RateCurve
 from evenscore.inference.cuts import Shares
 from evenscore.inference.estimate import Estimate, percent
 from evenscore.scores import ClassName
+from evenscore.scores.arrays import Floats
 from evenscore.scores.rates import CATALOGUE
+from evenscore.scores.thinning import Outline
 from evenscore.showing.at_cuts import axis_texts, cut_names, missing_cuts_note, single_cuts
 from evenscore.showing.names import short_names
 from evenscore.showing.numbers import points
 from evenscore.showing.page.charts import (
+    SERIES,
     Chart,
     Entry,
     area,
     marker,
-    percents,
     stroke,
     swatch,
     upright,
@@ -312,20 +315,22 @@ def roc_chart(result: AuditResult) -> Chart:
         "How well the score ranks within each group at every cut: the higher the curve, the "
         f"better. The marks are at the cut picked above.{f' {note}.' if note else ''}"
     )
-    for outline, css in ((everyone, "everyone"),):
-        x, y = (1.0 - outline.x, 1.0 - outline.y) if low else (outline.x, outline.y)
-        chart.plain_line(x, y, css)
+    chart.plain_line(*_selecting(everyone, low=low), "everyone")
     for name, k in zip(names, shown, strict=True):
         number, auc = series[result.groups[k]], result.auc_by_group[k]
-        x, y = groups[k].x, groups[k].y
-        chart.line(*((1.0 - x, 1.0 - y) if low else (x, y)), number)
+        chart.line(*_selecting(groups[k], low=low), number)
         chart.raw(
-            f'<g class="point series-{number % 7}" data-point="{k}" visibility="hidden">'
+            f'<g class="point series-{number % SERIES}" data-point="{k}" visibility="hidden">'
             f'<path class="cross" d=""/><path class="marker" d="{marker(number)}"/></g>'
         )
         chart.legend.append(Entry(swatch(number), f"{name}: {_auc(auc)}"))
     chart.legend.append(Entry(stroke("everyone"), f"everyone: {_auc(result.auc)}"))
     return chart
+
+
+def _selecting(curve: Outline, *, low: bool) -> tuple[Floats, Floats]:
+    """A ROC curve as the selection makes it: where low scores are selected, turned round."""
+    return (1.0 - curve.x, 1.0 - curve.y) if low else (curve.x, curve.y)
 
 
 def _auc(auc: Estimate) -> str:

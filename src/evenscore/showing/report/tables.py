@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenscore.auditing import AuditResult, ComparisonResult
-from evenscore.auditing.blocks import CutsInUse
 from evenscore.auditing.comparison import Difference
 from evenscore.gaps.rates import rate_heading
 from evenscore.inference.estimate import Estimate, percent
@@ -64,13 +63,7 @@ def gap_tables(result: AuditResult, *, at_cuts: bool) -> list[dict[str, Any]]:
     Those about the cuts in use, or the others.
     """
     tables = []
-    in_use = {gap.key for gap in result.cut_gaps}
-    headings = result.headings
-    if not result.block(CutsInUse).asked:
-        headings = {"Rates at the cuts in use, for context": result.cut_gaps, **headings}
-    for heading, gaps in headings.items():
-        if not gaps or any(gap.key in in_use for gap in gaps) != at_cuts:
-            continue
+    for heading, gaps in result.headed_gaps(at_cuts=at_cuts).items():
         ruler = ruler_for(map(_over_all, gaps), result.settings.tolerance)
         kinds: dict[str, list[Estimate]] = {}
         for gap in gaps:
