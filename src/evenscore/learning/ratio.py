@@ -153,7 +153,7 @@ def _factor(forms: Floats, pooled: Floats) -> Floats | None:
 
 def _others(forms: Floats, factor: Floats) -> Floats:
     """The vectors p with B = w pᵀ − p wᵀ that are orthogonal to w."""
-    return np.asarray(-(forms @ factor) / (factor @ factor))
+    return np.asarray(factor @ forms / (factor @ factor))
 
 
 def _refusal(families: Sequence[GapFamily], forms: list[Floats], pooled: Floats) -> str:
