@@ -105,10 +105,13 @@ class RatioForm:
         They add up to one. If none is negative, the score is the ordinary one of a population in
         which the groups' positives ("bnsp") or negatives ("bpsn") are weighted so.
         """
+        return self.of_groups(self.auc - np.asarray(multipliers) @ self.gaps)
+
+    def of_groups(self, vectors: Floats) -> Floats:
+        """Vectors p, (…, 2K), as sums of those of the groups' statistics: coefficients, (…, K)."""
         assert self.groups is not None
-        numerator = self.auc - np.asarray(multipliers) @ self.gaps
-        found, *_ = np.linalg.lstsq(self.groups.T, numerator, rcond=None)
-        return np.asarray(found)
+        found, *_ = np.linalg.lstsq(self.groups.T, vectors.T, rcond=None)
+        return np.asarray(found.T.round(12), dtype=np.float64)
 
 
 def _linear_form(family: GapFamily, cell_weights: Floats) -> Floats:
