@@ -134,7 +134,7 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
         The part of the tolerance left to new data: multipliers are found for tolerance − margin, or
         for zero if that is less.
     method : "posteriors" or "weights"
-        "posteriors": three fits for each fold (two, if one class tells), then sorts. "weights", for
+        "posteriors": three fits for each fold and three of all rows, then sorts. "weights", for
         "bnsp" and "bpsn": the classifier is never asked for groups; the positives ("bnsp") or
         negatives ("bpsn") of the groups are weighted instead, with one fit for each weight and
         fold. Weights are not negative, so that nobody is ranked worse on purpose, and a gap may be

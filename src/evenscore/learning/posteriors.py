@@ -1,14 +1,11 @@
 """Densities of the cells from any probabilistic classifier, of P(Y | x) and of P(Z | x, Y).
 
 Up to a factor that is common to all cells at x, the density of class c and group k at x is
-P(c | x) P(k | x, c) / P(c, k). The probability of the class is one fit of the classifier, and those
-of the groups are one for each class; a class in which the groups need not be told apart is not
-fitted, and its groups have then one density.
+P(c | x) P(k | x, c) / P(c, k). That is three fits of the classifier: of the class, and of the group
+in each class. Where the optimum needs the groups of one class only, those of the other still help:
+they are one more view of the features, which the joint correction can use.
 
-A classifier may be too sure of itself, above all of the groups of a few people, and the optimal
-score takes probabilities at their word. They are recalibrated on rows not trained on,
-log p' = a_k + b log p_k but for the sum: where nothing can be told, b is near 0, and the score
-falls back to one that does not try to.
+Probabilities are corrected on rows not trained on, by themselves and jointly (`recalibration`).
 """
 
 from __future__ import annotations
@@ -20,63 +17,14 @@ from typing import Any, Self, final
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
+from evenscore.learning.recalibration import JointRecalibration, Recalibration, log_odds
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats, Ints
-
-_LEAST = 1e-9  # a probability below is taken to be that
-_PRIOR = 1.0  # observations with which the prior of b = 1 and a = 0 counts, per unit squared
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Recalibration:
-    """log p' = offsets + slope · log p, less what makes the probabilities add up to one.
-
-    >>> rng = np.random.default_rng(0)
-    >>> log_odds = rng.normal(size=4000)
-    >>> target = (rng.random(4000) < 1 / (1 + np.exp(-log_odds))).astype(int)
-    >>> sure = 1 / (1 + np.exp(-3.0 * log_odds))  # three times too sure
-    >>> found = Recalibration.fit(np.column_stack((1 - sure, sure)), target)
-    >>> bool(abs(found.slope - 1 / 3) < 0.03)
-    True
-    """
-
-    slope: float
-    offsets: Floats
-
-    @classmethod
-    def fit(cls, probabilities: Floats, target: Ints, weight: Floats | None = None) -> Self:
-        """From probabilities of rows not trained on, (n, K), and what came true."""
-        logs = np.log(np.maximum(probabilities, _LEAST))
-        share = np.ones(len(target)) if weight is None else weight
-        share = share / share.sum()
-        prior, n_classes = _PRIOR / len(target), logs.shape[1]
-        truth = np.eye(n_classes)[target]
-
-        def value_and_gradient(parameters: Floats) -> tuple[float, Floats]:
-            slope, offsets = parameters[0], parameters[1:]
-            found = log_softmax(slope * logs + offsets, axis=1)
-            off = share[:, None] * (np.exp(found) - truth)
-            away = np.concatenate([[slope - 1.0], offsets])
-            value = -share @ found[np.arange(len(target)), target] + 0.5 * prior * away @ away
-            gradient = np.concatenate([[np.sum(off * logs)], off.sum(axis=0)])
-            return float(value), gradient + prior * away
-
-        start = np.concatenate([[1.0], np.zeros(n_classes)])
-        bounds = [(0.0, None), *[(None, None)] * n_classes]
-        solved = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds)
-        return cls(float(solved.x[0]), np.asarray(solved.x[1:]))
-
-    def __call__(self, probabilities: Floats) -> Floats:
-        """Recalibrated probabilities."""
-        logs = np.log(np.maximum(probabilities, _LEAST))
-        return np.asarray(softmax(self.slope * logs + self.offsets, axis=1))
 
 
 @final
@@ -84,27 +32,29 @@ class Recalibration:
 class CellModels:
     """Fitted classifiers: of the class, and of the group among negatives and among positives.
 
-    The groups are known by their codes; a class whose groups are not told apart has None.
+    The groups are known by their codes.
     """
 
     label: Any
-    groups: tuple[Any | None, Any | None]
+    negatives: Any
+    positives: Any
 
     @classmethod
-    def fit(cls, estimator: Any, data: TrainingSet, rows: Ints, told_apart: Sequence[bool]) -> Self:
+    def fit(cls, estimator: Any, data: TrainingSet, rows: Ints) -> Self:
         """Copies of a classifier, fitted on some rows."""
-        label = fitted(estimator, data, data.positive.astype(np.intp), rows)
-        groups = []
-        for kind, wanted in enumerate(told_apart):
-            own = rows[data.positive[rows] == bool(kind)]
-            groups.append(fitted(estimator, data, data.codes, own) if wanted else None)
-        return cls(label, (groups[0], groups[1]))
+        positive = data.positive[rows]
+        return cls(
+            fitted(estimator, data, data.positive.astype(np.intp), rows),
+            fitted(estimator, data, data.codes, rows[~positive]),
+            fitted(estimator, data, data.codes, rows[positive]),
+        )
 
-    def probabilities(self, X: Any, n_groups: int) -> list[Floats | None]:
+    def probabilities(self, X: Any, n_groups: int) -> list[Floats]:
         """Of the two classes, (n, 2), and of the groups in each class, (n, K)."""
         return [
             probabilities(self.label, X, 2),
-            *(None if one is None else probabilities(one, X, n_groups) for one in self.groups),
+            probabilities(self.negatives, X, n_groups),
+            probabilities(self.positives, X, n_groups),
         ]
 
 
@@ -113,79 +63,69 @@ class CellModels:
 class CellDensities:
     """From features to the densities of the 2K cells, up to a factor.
 
-    `maps` recalibrate the probabilities of the class and of the groups in each class; `masses`,
-    (2, K), are the shares of the cells.
+    `maps` recalibrate the probabilities of the class and of the groups in each class, `joint` those
+    of the cells; `masses`, (2, K), are the shares of the cells. A cell without people has none.
     """
 
-    models: tuple[CellModels, ...]
-    maps: tuple[Recalibration | None, ...]
+    models: CellModels
     masses: Floats
+    maps: tuple[Recalibration, ...]
+    joint: JointRecalibration
+
+    @classmethod
+    def fit(
+        cls, models: CellModels, found: Sequence[Floats], data: TrainingSet, masses: Floats
+    ) -> Self:
+        """Models of all rows, with what the probabilities of rows not trained on tell."""
+        targets = (data.positive.astype(np.intp), data.codes, data.codes)
+        rows = (np.ones(len(data), dtype=bool), ~data.positive, data.positive)
+        maps = tuple(
+            Recalibration.fit(
+                p[some], target[some], None if data.weight is None else data.weight[some]
+            )
+            for p, target, some in zip(found, targets, rows, strict=True)
+        )
+        mended = [change(p) for p, change in zip(found, maps, strict=True)]
+        joint = JointRecalibration.fit(_odds(mended), _cells(mended), data.cell, data.weight)
+        return cls(models, masses, maps, joint)
 
     def at(self, X: Any) -> Floats:
-        """Densities, (n, 2K): of several models, by the mean of their probabilities."""
-        n_groups = self.masses.shape[1]
-        found = [models.probabilities(X, n_groups) for models in self.models]
-        means = [
-            None if some[0] is None else np.mean(some, axis=0) for some in zip(*found, strict=True)
-        ]
-        return self.of(means)
+        """Densities, (n, 2K)."""
+        return self.of(self.models.probabilities(X, self.masses.shape[1]))
 
-    def of(self, probabilities: Sequence[Floats | None]) -> Floats:
+    def of(self, found: Sequence[Floats]) -> Floats:
         """Densities, (n, 2K), of the probabilities of class and groups."""
-        label, *groups = (
-            p if p is None or change is None else change(p)
-            for p, change in zip(probabilities, self.maps, strict=True)
-        )
-        assert label is not None
-        parts = []
-        for kind, (own, masses) in enumerate(zip(groups, self.masses, strict=True)):
-            if own is None:
-                own = np.broadcast_to(masses / masses.sum(), (len(label), len(masses)))
-            parts.append(label[:, [kind]] * own / masses)
-        return np.concatenate(parts, axis=1)
+        mended = [change(p) for p, change in zip(found, self.maps, strict=True)]
+        cells, masses = self.joint(_odds(mended), _cells(mended)), self.masses.reshape(-1)
+        return np.where(masses > 0.0, cells / np.where(masses > 0.0, masses, 1.0), 0.0)
+
+
+def _odds(found: Sequence[Floats]) -> Floats:
+    """Logarithms of odds of the class, and of all groups in each class."""
+    label, *groups = map(log_odds, found)
+    return np.concatenate([label[:, 1:], *groups], axis=1)
+
+
+def _cells(found: Sequence[Floats]) -> Floats:
+    """Probabilities of the cells."""
+    label, negatives, positives = found
+    return np.concatenate([label[:, [0]] * negatives, label[:, [1]] * positives], axis=1)
 
 
 def cross_fitted(
-    estimator: Any,
-    data: TrainingSet,
-    folds: Sequence[tuple[Ints, Ints]],
-    told_apart: Sequence[bool],
-    n_jobs: int | None,
-) -> tuple[list[CellModels], list[Floats | None]]:
+    estimator: Any, data: TrainingSet, folds: Sequence[tuple[Ints, Ints]], n_jobs: int | None
+) -> tuple[list[CellModels], list[Floats]]:
     """The models of every fold, and probabilities of all rows by models that had not seen them."""
     models = Parallel(n_jobs=n_jobs)(
-        delayed(CellModels.fit)(estimator, data, train, told_apart) for train, _ in folds
+        delayed(CellModels.fit)(estimator, data, train) for train, _ in folds
     )
     n_groups = len(data.groups)
-    sizes = (2, n_groups, n_groups)
-    wanted = (True, *told_apart)
-    found: list[Floats | None] = [
-        np.empty((len(data), size)) if want else None
-        for size, want in zip(sizes, wanted, strict=True)
-    ]
+    found = [np.empty((len(data), size)) for size in (2, n_groups, n_groups)]
     for some, (_, test) in zip(models, folds, strict=True):
-        for into, part in zip(
-            found, some.probabilities(_safe_indexing(data.X, test), n_groups), strict=True
-        ):
-            if into is not None:
-                into[test] = part
+        parts = some.probabilities(_safe_indexing(data.X, test), n_groups)
+        for into, part in zip(found, parts, strict=True):
+            into[test] = part
     return list(models), found
-
-
-def recalibrations(
-    probabilities: Sequence[Floats | None], data: TrainingSet
-) -> tuple[Recalibration | None, ...]:
-    """Maps of the probabilities of the class, and of the groups in each class."""
-    targets = (data.positive.astype(np.intp), data.codes, data.codes)
-    rows = (np.ones(len(data), dtype=bool), ~data.positive, data.positive)
-    return tuple(
-        None
-        if p is None
-        else Recalibration.fit(
-            p[some], target[some], None if data.weight is None else data.weight[some]
-        )
-        for p, target, some in zip(probabilities, targets, rows, strict=True)
-    )
 
 
 def fitted(
@@ -195,8 +135,12 @@ def fitted(
     rows: Ints,
     weight: Floats | None = None,
 ) -> Any:
-    """A copy of a classifier, fitted on some rows, with the weights of the data or others."""
-    model = clone(estimator)
+    """A copy of a classifier, fitted on some rows, with the weights of the data or others.
+
+    Where there is nothing to tell apart, one that says so.
+    """
+    alike = len(rows) == 0 or np.all(target[rows] == target[rows[0]])
+    model = DummyClassifier() if alike else clone(estimator)
     X = data.X if len(rows) == len(target) else _safe_indexing(data.X, rows)
     weight = data.weight if weight is None else weight
     if weight is None or not has_fit_parameter(model, "sample_weight"):

@@ -25,7 +25,6 @@ from evenscore.learning.posteriors import (
     cross_fitted,
     fitted,
     probabilities,
-    recalibrations,
 )
 from evenscore.learning.ratio import RatioForm
 from evenscore.learning.training_set import TrainingSet
@@ -137,7 +136,7 @@ class Rankings(ABC):
 
 @final
 class PosteriorRankings(Rankings):
-    """By probabilities of class and group: three fits for each fold, at most, and three of all."""
+    """By probabilities of class and group: three fits for each fold, and three of all rows."""
 
     def __init__(
         self,
@@ -148,24 +147,11 @@ class PosteriorRankings(Rankings):
         n_jobs: int | None,
     ) -> None:
         super().__init__(estimator, data, families)
-        told_apart = self._told_apart()
-        self._models, found = cross_fitted(estimator, data, folds, told_apart, n_jobs)
-        whole = CellModels.fit(estimator, data, np.arange(len(data)), told_apart)
-        self._final = CellDensities((whole,), recalibrations(found, data), self.masses)
+        self._models, found = cross_fitted(estimator, data, folds, n_jobs)
+        whole = CellModels.fit(estimator, data, np.arange(len(data)))
+        self._final = CellDensities.fit(whole, found, data, self.masses)
         self._densities = self._final.of(found)
         self._by_fold: list[Floats] | None = None
-
-    def _told_apart(self) -> tuple[bool, bool]:
-        """Whether the groups of each class have to be known from each other."""
-        vectors = np.vstack([self.form.denominator, self.form.auc, self.form.gaps])
-        n_groups = self.masses.shape[1]
-        negatives, positives = (
-            bool(np.ptp(part / masses, axis=1).max() > 1e-9)
-            for part, masses in zip(
-                (vectors[:, :n_groups], vectors[:, n_groups:]), self.masses, strict=True
-            )
-        )
-        return negatives, positives
 
     def scores(self, multipliers: Floats) -> Floats:
         """A product and an angle."""
@@ -174,7 +160,7 @@ class PosteriorRankings(Rankings):
     def by_fold(self, multipliers: Floats) -> list[Floats]:
         """Probabilities of all rows are asked for once."""
         if self._by_fold is None:
-            parts = (replace(self._final, models=(models,)) for models in self._models)
+            parts = (replace(self._final, models=models) for models in self._models)
             self._by_fold = [part.at(self.data.X) for part in parts]
         return [self.form.score(densities, multipliers) for densities in self._by_fold]
 

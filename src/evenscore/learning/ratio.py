@@ -13,8 +13,8 @@ needed to score. The ratio is never turned round, since p·d may be negative. Th
 plane of pooled negatives a and pooled positives b, for M_auc = a bᵀ. It is a for "bnsp" and
 "zero_aeg_negatives", b for "bpsn" and "zero_aeg".
 
-Without such a factor B has rank four or more for some multipliers, and then there are three people
-of whom each should rank above the next: no formula of this kind can be the best for every law.
+Without such a factor there are multipliers and three people of whom each should rank above the
+next: no formula of this kind can be the best for every law.
 """
 
 from collections.abc import Sequence
