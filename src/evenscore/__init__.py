@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from evenscore.learning.boosted import BoostedScorer
     from evenscore.learning.linear import LinearScorer
     from evenscore.learning.neural import NeuralScorer
+    from evenscore.learning.plug_in import PlugInScorer
     from evenscore.learning.repaired import RepairedScorer
     from evenscore.repairing import Repair, repair
     from evenscore.showing import plots
@@ -50,6 +51,7 @@ __all__ = [
     "GroupedScores",
     "LinearScorer",
     "NeuralScorer",
+    "PlugInScorer",
     "RateConstraint",
     "Repair",
     "RepairedScorer",
@@ -103,6 +105,7 @@ _NAMES = {
     "FairScorer": "learning.base",
     "LinearScorer": "learning.linear",
     "NeuralScorer": "learning.neural",
+    "PlugInScorer": "learning.plug_in",
     "Repair": "repairing",
     "RepairedScorer": "learning.repaired",
     "ClaimPrices": "choosing",

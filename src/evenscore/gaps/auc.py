@@ -324,6 +324,14 @@ class AucConstraint(GapFamily):
         """W of every pair of groups."""
         return _linear_form(self, cell_weights.shape[1], cell_weights.tobytes())
 
+    def group_forms(self, cell_weights: Floats) -> Floats | None:
+        """The statistic of every group, unless it is one of pairs of groups."""
+        if self.definition.compares_others:
+            return None
+        n_groups = cell_weights.shape[1]
+        sides = (self.definition.sides(cell_weights, group, group) for group in range(n_groups))
+        return np.array([side for side, _ in sides])
+
     def surrogate(self, cells: SmoothCells) -> Surrogate:
         """Σ coefficients ∘ the surrogate AUC matrix."""
         forms = self.linear_form(cells.cell_weights)

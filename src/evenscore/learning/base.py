@@ -436,6 +436,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         final = known.final if known is not None and known.final is not None else None
         scores = self.raw_score(train.X) if final is None else final
         raw = scores if train is data else self.raw_score(data.X)
+        crossed = known.crossed if crossed is None and known is not None else crossed
         self.intercept_ = -cut_at_prevalence(raw, data)
         self.calibration_ = None
         if crossed is not None:

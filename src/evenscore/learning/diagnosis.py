@@ -284,6 +284,8 @@ def _conflict(
             "on rows not trained on, a score that closes it in training is beaten by one without "
             "the constraints, which ranks better at smaller gaps"
         )
+    if history.obstacle:
+        return history.obstacle
     reached = _reached(history, task.allowances(task.objective(train)))
     if reached is not None:
         return (

@@ -1,8 +1,10 @@
 """The two ends of learning: what a scorer is asked to do, and what it reports of having done it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
@@ -11,6 +13,9 @@ from evenscore.learning.multipliers import excess
 from evenscore.learning.objective import Objective, Strict
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats
+
+if TYPE_CHECKING:
+    from evenscore.learning.cross_fitting import CrossFitted
 
 DEFAULT_TOLERANCE = 0.02
 # Standard errors left to a guard: chance alone seldom moves it further. One or four are no better
@@ -160,11 +165,15 @@ class TrainingScores:
     expected : array, optional
         Of the scorer, as they would be on new rows like these: without what a row has done to its
         own score. So are then the gaps in the history, of what was learned with constraints.
+    crossed : CrossFitted, optional
+        Of a learner that cross-fits by itself: `free` and `expected` are then of rows not trained
+        on, too, and the price is told of those.
     """
 
     free: Floats
     final: Floats | None = None
     expected: Floats | None = None
+    crossed: CrossFitted | None = None
 
 
 @final
@@ -178,8 +187,9 @@ class History:
     entry is of: the score "without constraints" and the "reweighed" one, which others are compared
     with, "learning" itself, and a "restart" where that had failed; `chosen` is the number of the
     entry that was returned, if the learner says; `beaten` that rows not trained on have shown what
-    was learned to be worse in both AUC and gaps than one of those. `settled` says whether learning
-    ended because nothing got better any more; None if the learner does not know.
+    was learned to be worse in both AUC and gaps than one of those; `obstacle` why a tolerance was
+    not reached, if the learner knows. `settled` says whether learning ended because nothing got
+    better any more; None if the learner does not know.
     """
 
     objective: list[float] = field(default_factory=list)
@@ -190,6 +200,7 @@ class History:
     settled: bool | None = None
     chosen: int | None = None
     beaten: bool = False
+    obstacle: str = ""
     scores: TrainingScores | None = field(default=None, repr=False)  # until fit has used them
 
     def __len__(self) -> int:

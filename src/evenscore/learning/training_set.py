@@ -6,6 +6,7 @@ from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
@@ -112,7 +113,7 @@ class TrainingSet:
         )
         return replace(
             self,
-            X=self.X[index],
+            X=_safe_indexing(self.X, index),
             positive=self.positive[index],
             codes=self.codes[index],
             weight=weight,

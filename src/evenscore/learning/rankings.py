@@ -1,0 +1,254 @@
+"""Optimal orders of training rows for any multipliers, and the rankings that are kept of them.
+
+Two ways to have the order that maximises AUC − Σ m gap. *By posteriors*: the densities of the cells
+are estimated once, and any multipliers are a ratio of them. *By weights*: where the AUC is a mean
+over groups, the order is that of an ordinary score of rows whose weights are multiplied by what
+their group counts for, and any multipliers are one more fit. In both, rows are ranked by models
+that have not seen them.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.utils import _safe_indexing
+
+from evenscore.gaps import GapFamily
+from evenscore.gaps.family import family_values
+from evenscore.learning.dual import DualSearch, Order, Spare
+from evenscore.learning.posteriors import (
+    CellDensities,
+    CellModels,
+    cross_fitted,
+    fitted,
+    probabilities,
+    recalibrations,
+)
+from evenscore.learning.ratio import RatioForm
+from evenscore.learning.training_set import TrainingSet
+from evenscore.scores.arrays import Floats, Ints
+from evenscore.scores.aucs import overall_auc
+
+Folds = Sequence[tuple[Ints, Ints]]
+
+_SEARCHED_ROWS = 131_072  # on which multipliers are looked for, at most
+# By weights every look is a fit in each fold, and fits are no better than that.
+_LOOKS, _ROUGHLY = 8, 3e-4
+
+# ---------------------------------------------------------------------- what is kept
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PosteriorRanking:
+    """The optimal ratio of the densities of the cells, for some multipliers."""
+
+    densities: CellDensities
+    form: RatioForm
+    multipliers: Floats
+
+    def score(self, X: Any) -> Floats:
+        """The angle of denominator and numerator, which grows with the ratio."""
+        return self.form.score(self.densities.at(X), self.multipliers)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WeightedRanking:
+    """The probability of the second class, by a classifier of weighted rows."""
+
+    model: Any
+
+    def score(self, X: Any) -> Floats:
+        """Its logarithmic odds."""
+        found = np.clip(probabilities(self.model, X, 2)[:, 1], 1e-15, 1.0 - 1e-15)
+        return np.asarray(np.log(found) - np.log1p(-found))
+
+
+Ranking = PosteriorRanking | WeightedRanking
+
+# ---------------------------------------------------------------------- on the training rows
+
+
+class Rankings(ABC):
+    """The orders of training rows for any multipliers, and the search among them.
+
+    Attributes
+    ----------
+    families : list of constraints
+        Whose gaps the multipliers are of.
+    form : RatioForm
+        The ratio that is optimal.
+    search : DualSearch
+        The orders looked at so far.
+    spare : Spare or None
+        The groups' part in the AUC, where that is a mean over them.
+    """
+
+    looks: int = 40
+    enough: float = 2e-5
+
+    def __init__(self, estimator: Any, data: TrainingSet, families: Sequence[GapFamily]) -> None:
+        self.estimator, self.data, self.families = estimator, data, list(families)
+        n_groups = len(data.groups)
+        masses = np.bincount(data.cell, data.share, 2 * n_groups)
+        self.masses: Floats = np.asarray(masses.reshape(2, n_groups), dtype=np.float64)
+        self.form = RatioForm.of(self.families, self.masses)
+        self.spare: Spare | None = None
+        if self.form.groups is not None and self.form.shares is not None:
+            self.spare = Spare(self.form.shares, self.form.of_groups(self.form.gaps))
+        # Features are no matter here: multipliers are found on scores alone.
+        self._rows = replace(data, X=np.zeros((len(data), 0)))
+        self._some: Ints | slice = slice(None)
+        if len(data) > _SEARCHED_ROWS:
+            self._some, self._rows = self._rows.thinned(_SEARCHED_ROWS)
+        n_gaps = len(self.form.gaps)
+        self.search = DualSearch(self._look, n_gaps, most=self.looks, enough=self.enough)
+
+    def _look(self, multipliers: Floats) -> tuple[float, Floats]:
+        table = self._rows.grouped(self.scores(multipliers)[self._some])
+        return overall_auc(table), family_values(table, self.families)
+
+    def weights(self, order: Order) -> Floats | None:
+        """What each group counts for, where the AUC is a mean over the groups."""
+        return None if self.spare is None else self.form.weights(order.multipliers)
+
+    @property
+    def weighed(self) -> int:
+        """The class whose groups count for so much: 1 for the positives."""
+        assert self.form.groups is not None
+        return int(np.abs(self.form.groups[:, len(self.data.groups) :]).sum() > 0.0)
+
+    @abstractmethod
+    def scores(self, multipliers: Floats) -> Floats:
+        """Of all rows, by models that have not seen them."""
+
+    @abstractmethod
+    def by_fold(self, multipliers: Floats) -> list[Floats]:
+        """Of all rows, by the models of each fold."""
+
+    @abstractmethod
+    def final(self, multipliers: Floats) -> Ranking:
+        """By models of all rows."""
+
+
+@final
+class PosteriorRankings(Rankings):
+    """By probabilities of class and group: three fits for each fold, at most, and three of all."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        data: TrainingSet,
+        families: Sequence[GapFamily],
+        folds: Folds,
+        n_jobs: int | None,
+    ) -> None:
+        super().__init__(estimator, data, families)
+        told_apart = self._told_apart()
+        self._models, found = cross_fitted(estimator, data, folds, told_apart, n_jobs)
+        whole = CellModels.fit(estimator, data, np.arange(len(data)), told_apart)
+        self._final = CellDensities((whole,), recalibrations(found, data), self.masses)
+        self._densities = self._final.of(found)
+        self._by_fold: list[Floats] | None = None
+
+    def _told_apart(self) -> tuple[bool, bool]:
+        """Whether the groups of each class have to be known from each other."""
+        vectors = np.vstack([self.form.denominator, self.form.auc, self.form.gaps])
+        n_groups = self.masses.shape[1]
+        negatives, positives = (
+            bool(np.ptp(part / masses, axis=1).max() > 1e-9)
+            for part, masses in zip(
+                (vectors[:, :n_groups], vectors[:, n_groups:]), self.masses, strict=True
+            )
+        )
+        return negatives, positives
+
+    def scores(self, multipliers: Floats) -> Floats:
+        """A product and an angle."""
+        return self.form.score(self._densities, multipliers)
+
+    def by_fold(self, multipliers: Floats) -> list[Floats]:
+        """Probabilities of all rows are asked for once."""
+        if self._by_fold is None:
+            parts = (replace(self._final, models=(models,)) for models in self._models)
+            self._by_fold = [part.at(self.data.X) for part in parts]
+        return [self.form.score(densities, multipliers) for densities in self._by_fold]
+
+    def final(self, multipliers: Floats) -> PosteriorRanking:
+        """The same classifiers of all rows, whatever the multipliers."""
+        return PosteriorRanking(self._final, self.form, multipliers)
+
+
+@final
+class WeightedRankings(Rankings):
+    """By what each group counts for: one fit for every weight and fold, and one of all rows."""
+
+    looks = _LOOKS
+    enough = _ROUGHLY
+
+    def __init__(
+        self,
+        estimator: Any,
+        data: TrainingSet,
+        families: Sequence[GapFamily],
+        folds: Folds,
+        n_jobs: int | None,
+    ) -> None:
+        super().__init__(estimator, data, families)
+        if self.spare is None:
+            names = " and ".join(family.name for family in families)
+            raise ValueError(
+                f"method='weights' needs one of 'bnsp' and 'bpsn': the optimal score under {names} "
+                "is not that of a weighted population. Take method='posteriors'."
+            )
+        self._folds, self._n_jobs = folds, n_jobs
+        self._known: dict[bytes, tuple[list[Any], Floats]] = {}
+
+    def _weight(self, multipliers: Floats) -> Floats:
+        """Of every row: that of the data, times what its group counts for in the class weighed."""
+        assert self.spare is not None
+        factor = np.maximum(self.form.weights(multipliers), 0.0) / self.spare.shares
+        weight = np.ones(len(self.data)) if self.data.weight is None else self.data.weight
+        weighed = self.data.positive == bool(self.weighed)
+        return np.asarray(np.where(weighed, factor[self.data.codes], 1.0) * weight)
+
+    def _fit(self, weight: Floats, rows: Ints) -> Any:
+        rows = rows[weight[rows] > 0.0]
+        target = self.data.positive.astype(np.intp)
+        return fitted(self.estimator, self.data, target, rows, weight)
+
+    def _fitted(self, multipliers: Floats) -> tuple[list[Any], Floats]:
+        key = np.asarray(multipliers).tobytes()
+        if key not in self._known:
+            weight = self._weight(multipliers)
+            models = Parallel(n_jobs=self._n_jobs)(
+                delayed(self._fit)(weight, train) for train, _ in self._folds
+            )
+            score = np.empty(len(self.data))
+            for model, (_, test) in zip(models, self._folds, strict=True):
+                score[test] = WeightedRanking(model).score(_safe_indexing(self.data.X, test))
+            self._known[key] = models, score
+        return self._known[key]
+
+    def scores(self, multipliers: Floats) -> Floats:
+        """By a fit in each fold."""
+        return self._fitted(multipliers)[1]
+
+    def by_fold(self, multipliers: Floats) -> list[Floats]:
+        """By the same fits."""
+        return [WeightedRanking(one).score(self.data.X) for one in self._fitted(multipliers)[0]]
+
+    def final(self, multipliers: Floats) -> WeightedRanking:
+        """One more fit."""
+        rows = np.arange(len(self.data))
+        return WeightedRanking(self._fit(self._weight(multipliers), rows))
+
+
+def free_ranking(estimator: Any, data: TrainingSet) -> WeightedRanking:
+    """The classifier itself, where nothing is asked of groups."""
+    target = data.positive.astype(np.intp)
+    return WeightedRanking(fitted(estimator, data, target, np.arange(len(data))))
