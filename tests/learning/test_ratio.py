@@ -366,6 +366,11 @@ def cycle_near_one(B, size=0.1):
     return np.ones(n_cells) + size * np.array([first, second, -first - second])
 
 
+def goes_round(wins):
+    """Whether three points are in a cycle, [below, above]."""
+    return bool(wins[0, 1] & wins[1, 2] & wins[2, 0] or wins[1, 0] & wins[2, 1] & wins[0, 2])
+
+
 @pytest.mark.parametrize("n_groups", [2, 3])
 @pytest.mark.parametrize("names", CYCLIC, ids=label)
 def test_refused_and_cyclic(names, n_groups):
@@ -405,10 +410,32 @@ def test_rank_two_is_not_enough(names):
     found = []
     for sign in (-1.0, 1.0):
         wins = points @ preferences(names, cell_weights, np.array([1.0, sign])) @ points.T > 0
-        found.append(
-            (wins[0, 1] and wins[1, 2] and wins[2, 0]) or (wins[1, 0] and wins[2, 1] and wins[0, 2])
-        )
+        found.append(goes_round(wins))
     assert sorted(found) == [False, True]
+
+
+def test_a_factor_of_mixed_signs_is_not_enough():
+    """bnsp − zero_aeg as one constraint: B = (a − b) ∧ (b − m (g0 − g1)), of rank two for every m,
+    but a·d − b·d may be negative. Inside the simplex b − m (g0 − g1) itself is a factor ≥ 0, and
+    beyond it three points go round."""
+    cell_weights = np.ones((2, 2))
+    form = gap_forms(["bnsp"], cell_weights)[0] - gap_forms(["zero_aeg"], cell_weights)[0]
+    w = form - form.T
+    gamma = [w[0, 1], w[3, 2], w[0, 2], w[0, 2] + w[0, 3], w[3, 1]]
+    family = AucConstraint.from_gap_weights(gamma)
+    given = family.linear_form(cell_weights)[0]
+    np.testing.assert_allclose(given - given.T, w, atol=1e-12)
+    with pytest.raises(ValueError, match="cyclic"):
+        RatioForm.of([family], cell_weights)
+    h0, h1, g0, g1 = np.eye(4)
+    points = np.array([h0 + h1, g0, g1])
+    cyclic = {}
+    for m in (-2.0, -0.4, 0.4, 2.0):
+        target = auc_form(cell_weights) - m * form
+        assert np.linalg.matrix_rank(target - target.T, tol=1e-9) == 2
+        wins = points @ (target - target.T) @ points.T > 0
+        cyclic[m] = goes_round(wins)
+    assert cyclic == {-2.0: True, -0.4: False, 0.4: False, 2.0: True}
 
 
 # Twelve people in each cell: H0, H1, G0, G1 at three values of the features (docs/optimal.md).
