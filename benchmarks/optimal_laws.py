@@ -240,6 +240,23 @@ def half_space_cut(law, rate):
     return min(losses.values()), cut_loss(law, cut_problem(law, rate, g / h))
 
 
+def check_layers(n_laws=200, n_points=7, n_layers=4):
+    """Theorem 4 on random laws: the loss of any layers is the sum over pairs, and it is convex."""
+    rng = np.random.default_rng(0)
+    for _ in range(n_laws):
+        h, g = rng.dirichlet(np.ones(n_points), size=2)
+        law = Law(np.column_stack([h, h, g, g]), (0.5, 0.5), (0.5, 0.5))
+        rho, layer = g / h, rng.integers(0, n_layers, n_points)
+        place = np.empty(n_points)
+        place[np.lexsort((rho, layer))] = np.arange(n_points)
+        lost = auc_matrix(law, rho)[0, 2] - auc_matrix(law, place)[0, 2]
+        wrong = np.maximum(rho[:, None] - rho, 0.0) * (layer[:, None] < layer)
+        assert abs(h @ wrong @ h - lost) < 1e-12
+        same_mass = np.linalg.svd(h[None, :])[2][1:]
+        curvature = -np.abs(rho[:, None] - rho) * np.outer(h, h)
+        assert np.linalg.eigvalsh(same_mass @ curvature @ same_mass.T).min() > -1e-12
+
+
 # ---------------------------------------------------------------------- tables and pictures
 
 
@@ -376,6 +393,7 @@ def main():
     asked = parser.parse_args()
     tables(asked.fine, asked.coarse)
     tell_levelling(asked.fine)
+    check_layers()
     tell_cuts(asked.fine // 2)
     gaps, aucs = linear_scores(asked.fine)
     print(f"square, linear score without gap: AUC {aucs[0]:.4f}, gap {gaps[0]:.4f}")
