@@ -144,6 +144,11 @@ TESTED_AT = {
     "learning/test_clusters_in_fits.py": ["learning.spreading"],
     "learning/test_linear.py": ["learning.linear_solving"],
     "learning/test_neural.py": ["learning.neural_training"],
+    "learning/test_posteriors.py": [
+        "learning.rankings",
+        "learning.recalibration",
+        "learning.wrapping",
+    ],
     "learning/test_price.py": ["learning.guarding"],
     "paper/test_laws.py": ["datasets.synthetic", "paper.laws"],
     "paper/test_reproduction.py": [

@@ -24,6 +24,7 @@ from typing import Self, final
 import numpy as np
 from scipy.optimize import linprog
 
+from evenscore.learning.task import MISSED, WORTH
 from evenscore.scores.arrays import Floats
 
 Look = Callable[[Floats], tuple[float, Floats]]
@@ -135,19 +136,19 @@ class DualSearch:
         same, and gaps may be left.
         """
         self.at(np.zeros(self.n_gaps))
+        last = len(self.orders) + self.most
         if strength is not None:
-            return self._search(_Wanted(tolerance, strength, spare))[0]
+            return self._search(_Wanted(tolerance, strength, spare, hard=False), last)[0]
         price = _FIRST
         while True:
-            wanted = _Wanted(tolerance, np.full(self.n_gaps, price), spare)
-            best, beyond = self._search(wanted)
-            if beyond <= CLOSE or price >= _LAST:
+            wanted = _Wanted(tolerance, np.full(self.n_gaps, price), spare, hard=True)
+            best, beyond = self._search(wanted, last)
+            if beyond <= CLOSE or price >= _LAST or len(self.orders) >= last:
                 return best
             price *= 2.0
 
-    def _search(self, wanted: "_Wanted") -> tuple[Order, float]:
+    def _search(self, wanted: "_Wanted", last: int) -> tuple[Order, float]:
         """The best order known in the end, and how far the best lottery is beyond."""
-        first = len(self.orders)
         while True:
             known = len(self.orders)
             lottery = _Lottery.best(self.orders, wanted)
@@ -158,7 +159,7 @@ class DualSearch:
                 if wanted.value(best) >= lottery.value - self.enough:
                     return best, lottery.beyond
                 self.at(lottery.mean(self.orders[:known]))
-            if len(self.orders) == known or len(self.orders) - first >= self.most:
+            if len(self.orders) == known or len(self.orders) >= last:
                 return max(self.orders, key=wanted.value), lottery.beyond
 
     def _worth(self, multipliers: Floats) -> float:
@@ -177,18 +178,26 @@ class DualSearch:
 @final
 @dataclass(frozen=True, eq=False)
 class _Wanted:
-    """What a search is for: tolerances, and what each gap costs beyond them."""
+    """What a search is for: tolerances, and what each gap costs a lottery beyond them.
+
+    A single order is judged by the same price if it is the user's (`hard` is False), or else as all
+    learners judge: a tolerance that is missed costs 0.15 of AUC, and more the further it is missed.
+    """
 
     tolerance: Floats
     price: Floats
     spare: Spare | None
+    hard: bool
 
     def value(self, order: Order) -> float:
-        """AUC less the price of what is beyond; where something is spared, without that."""
+        """AUC less what is beyond costs; where something is spared, without that."""
         if self.spare is not None:
             return self.spare.value(order, float(self.tolerance.min()))
         beyond = np.maximum(np.abs(order.gaps) - self.tolerance, 0.0)
-        return order.auc - float(self.price @ np.where(beyond <= CLOSE, 0.0, beyond))
+        if not self.hard:
+            return order.auc - float(self.price @ beyond)
+        worst = float(beyond.max(initial=0.0))
+        return order.auc - (WORTH * worst + MISSED if worst > CLOSE else 0.0)
 
 
 @final

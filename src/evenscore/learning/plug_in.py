@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils.validation import column_or_1d, has_fit_parameter, validate_data
+from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from evenscore.auditing.frames import Backend, data_frame
 from evenscore.gaps import ConstraintLike, GapFamily
@@ -30,6 +30,7 @@ from evenscore.learning.rankings import (
 )
 from evenscore.learning.task import History, Task, TrainingScores
 from evenscore.learning.training_set import TrainingSet
+from evenscore.learning.wrapping import check_table, checked_labels
 from evenscore.scores import CLASSES
 from evenscore.scores.arrays import Floats
 from evenscore.scores.labels import distinct_names
@@ -345,7 +346,7 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
             best = search.solve(nothing, spare=spare)
         else:
             aims, strengths = task.aims(objective, self.margin), task.strengths(objective)
-            best = search.solve(aims, strengths, spare if by_weights else None)
+            best = search.solve(aims, strengths)
         if not by_weights:
             for part in _PATH:
                 search.solve(np.full(search.n_gaps, part * free.worst))
@@ -393,16 +394,12 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
 
     def _matrix(self, X: Any, *y: Any) -> Any:
         """Features go to the classifier as they are; labels must be of two classes."""
-        if isinstance(X, np.ndarray) and X.ndim != 2:
-            raise ValueError(
-                f"X must be a table of rows and features, but its shape is {X.shape}. Reshape your "
-                "data to one row per person."
-            )
-        validate_data(self, X, skip_check_array=True, reset=bool(y))
-        if not y:
-            return X
-        self.encoding_ = None
-        return X, column_or_1d(y[0], warn=True)
+        if y:
+            self.encoding_ = None
+            return X, checked_labels(self, X, y[0])
+        check_table(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return X
 
     # ------------------------------------------------------------------ scoring
 

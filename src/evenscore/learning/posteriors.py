@@ -16,14 +16,11 @@ from typing import Any, Self, final
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.dummy import DummyClassifier
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from evenscore.learning.recalibration import JointRecalibration, Recalibration, log_odds
 from evenscore.learning.training_set import TrainingSet
+from evenscore.learning.wrapping import fitted, probabilities
 from evenscore.scores.arrays import Floats, Ints
 
 
@@ -126,30 +123,3 @@ def cross_fitted(
         for into, part in zip(found, parts, strict=True):
             into[test] = part
     return list(models), found
-
-
-def fitted(
-    estimator: Any,
-    data: TrainingSet,
-    target: NDArray[Any],
-    rows: Ints,
-    weight: Floats | None = None,
-) -> Any:
-    """A copy of a classifier, fitted on some rows, with the weights of the data or others.
-
-    Where there is nothing to tell apart, one that says so.
-    """
-    alike = len(rows) == 0 or np.all(target[rows] == target[rows[0]])
-    model = DummyClassifier() if alike else clone(estimator)
-    X = data.X if len(rows) == len(target) else _safe_indexing(data.X, rows)
-    weight = data.weight if weight is None else weight
-    if weight is None or not has_fit_parameter(model, "sample_weight"):
-        return model.fit(X, target[rows])
-    return model.fit(X, target[rows], sample_weight=weight[rows])
-
-
-def probabilities(model: Any, X: Any, n_classes: int) -> Floats:
-    """Probabilities of the codes 0, 1, …: 0 of one that the model has not seen."""
-    found = np.zeros((_num_samples(X), n_classes))
-    found[:, np.asarray(model.classes_, dtype=np.intp)] = model.predict_proba(X)
-    return found

@@ -23,11 +23,10 @@ from evenscore.learning.posteriors import (
     CellDensities,
     CellModels,
     cross_fitted,
-    fitted,
-    probabilities,
 )
 from evenscore.learning.ratio import RatioForm
 from evenscore.learning.training_set import TrainingSet
+from evenscore.learning.wrapping import fitted, probabilities
 from evenscore.scores.arrays import Floats, Ints
 from evenscore.scores.aucs import overall_auc
 
@@ -35,7 +34,7 @@ Folds = Sequence[tuple[Ints, Ints]]
 
 _SEARCHED_ROWS = 131_072  # on which multipliers are looked for, at most
 # By weights every look is a fit in each fold, and fits are no better than that.
-_LOOKS, _ROUGHLY = 8, 3e-4
+_LOOKS, _ROUGHLY = 12, 3e-4
 
 # ---------------------------------------------------------------------- what is kept
 
@@ -194,10 +193,19 @@ class WeightedRankings(Rankings):
         self._folds, self._n_jobs = folds, n_jobs
         self._known: dict[bytes, tuple[list[Any], Floats]] = {}
 
+    def _counted(self, multipliers: Floats) -> Floats:
+        """What each group counts for; none counts negatively."""
+        counted = np.maximum(self.form.weights(multipliers), 0.0)
+        return np.asarray((counted / counted.sum()).round(9))
+
+    def weights(self, order: Order) -> Floats:
+        """What each group counts for."""
+        return self._counted(order.multipliers)
+
     def _weight(self, multipliers: Floats) -> Floats:
         """Of every row: that of the data, times what its group counts for in the class weighed."""
         assert self.spare is not None
-        factor = np.maximum(self.form.weights(multipliers), 0.0) / self.spare.shares
+        factor = self._counted(multipliers) / self.spare.shares
         weight = np.ones(len(self.data)) if self.data.weight is None else self.data.weight
         weighed = self.data.positive == bool(self.weighed)
         return np.asarray(np.where(weighed, factor[self.data.codes], 1.0) * weight)
@@ -208,7 +216,7 @@ class WeightedRankings(Rankings):
         return fitted(self.estimator, self.data, target, rows, weight)
 
     def _fitted(self, multipliers: Floats) -> tuple[list[Any], Floats]:
-        key = np.asarray(multipliers).tobytes()
+        key = self._counted(multipliers).tobytes()
         if key not in self._known:
             weight = self._weight(multipliers)
             models = Parallel(n_jobs=self._n_jobs)(

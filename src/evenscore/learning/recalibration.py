@@ -51,8 +51,8 @@ class Recalibration:
     @classmethod
     def fit(cls, probabilities: Floats, target: Ints, weight: Floats | None = None) -> Self:
         """From probabilities of rows not trained on, (n, K), and what came true."""
-        logs, share = logarithms(probabilities), _shares(len(target), weight)
-        prior, n_classes = _PRIOR / len(target), logs.shape[1]
+        logs, (share, n) = logarithms(probabilities), _shares(len(target), weight)
+        prior, n_classes = _PRIOR / n, logs.shape[1]
         truth = np.eye(n_classes)[target]
 
         def value_and_gradient(parameters: Floats) -> tuple[float, Floats]:
@@ -90,14 +90,14 @@ class JointRecalibration:
     @classmethod
     def fit(cls, odds: Floats, cells: Floats, target: Ints, weight: Floats | None = None) -> Self:
         """From rows not trained on: logarithms of odds, (n, d), P(cell), (n, c), and the cells."""
-        share, n_cells = _shares(len(target), weight), cells.shape[1]
+        (share, n), n_cells = _shares(len(target), weight), cells.shape[1]
         odds = np.clip(odds, -_FURTHEST, _FURTHEST)
         centre = share @ odds
         scale = np.sqrt(share @ np.square(odds - centre))
         scale[scale <= 1e-9] = 1.0
         terms = _terms((odds - centre) / scale)
         logs, truth = logarithms(cells), np.eye(n_cells)[target]
-        ridge = _RIDGE / len(target)
+        ridge = _RIDGE / n
 
         def value_and_gradient(parameters: Floats) -> tuple[float, Floats]:
             coefficients = parameters.reshape(-1, n_cells)
@@ -135,5 +135,8 @@ def _terms(standard: Floats) -> Floats:
     return np.concatenate([np.ones((n, 1)), standard, products], axis=1)
 
 
-def _shares(n: int, weight: Floats | None) -> Floats:
-    return np.full(n, 1.0 / n) if weight is None else np.asarray(weight / weight.sum())
+def _shares(n: int, weight: Floats | None) -> tuple[Floats, float]:
+    """Weights that add up to one, and how many observations they stand for."""
+    if weight is None:
+        return np.full(n, 1.0 / n), float(n)
+    return weight / weight.sum(), max(float(n), float(weight.sum()))

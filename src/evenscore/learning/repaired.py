@@ -13,14 +13,12 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import (
-    _num_samples,
     check_is_fitted,
-    column_or_1d,
     has_fit_parameter,
     validate_data,
 )
@@ -36,11 +34,12 @@ from evenscore.learning.training_set import (
     refuse_idle_groups,
     two_classes,
 )
+from evenscore.learning.wrapping import check_table, checked_labels, fitted
 from evenscore.repairing.fitting import RepairSettings, repair_rows
 from evenscore.repairing.maps import Unseen, apply_by_group
-from evenscore.scores.arrays import Floats, Ints
+from evenscore.scores.arrays import Floats
 from evenscore.scores.reading import Rows
-from evenscore.scores.sources import column_names, counted, to_numbers
+from evenscore.scores.sources import column_names, to_numbers
 
 
 @dataclass(eq=False, repr=False)
@@ -161,7 +160,8 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
         """
         constraints = as_constraints(self.constraints)
         refuse_idle_groups(sensitive_features, constraints)
-        y = self._check(X, y)
+        y = checked_labels(self, X, y)
+        self.classes_ = two_classes(y)
         positive = y == self.classes_[1]
         data = TrainingSet.read(
             X, positive, sensitive_features, sample_weight, constraints, cluster
@@ -185,23 +185,6 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
             score = apply_by_group(score, data.codes, self.repair_.maps)
         self.intercept_ = -cut_at_prevalence(score, data)
         return self
-
-    def _check(self, X: Any, y: Any) -> NDArray[Any]:
-        """Labels of two classes, as many as rows of X."""
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
-        _check_shape(X)
-        validate_data(self, X, skip_check_array=True)
-        labels = column_or_1d(y, warn=True)
-        if len(labels) != _num_samples(X):
-            raise ValueError(f"y has {counted(len(labels), 'row')} but X has {_num_samples(X)}.")
-        if len(labels) == 0:
-            raise ValueError("X and y have no rows.")
-        self.classes_ = two_classes(labels)
-        return np.asarray(labels)
 
     def _cross_fit(self, data: TrainingSet, y: NDArray[Any], constrained: bool) -> Floats:
         """Set `estimators_`; the scores of the training rows, by models that have not seen them."""
@@ -227,17 +210,17 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
             )
         rows = np.arange(len(data))
         if not constrained:
-            self.estimators_ = [_fitted(estimator, data, y, rows)]
+            self.estimators_ = [fitted(estimator, data, y, rows)]
             return self._base_score(self.estimators_[0], data.X)
         cv = (10 if len(data) < FEW else 5) if self.cv is None else self.cv
         folds = cross_fitting_folds(cv, data, y, seed)
         models = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fitted)(estimator, data, y, train) for train, _ in folds
+            delayed(fitted)(estimator, data, y, train) for train, _ in folds
         )
         score = np.empty(len(data))
         for model, (_, test) in zip(models, folds, strict=True):
             score[test] = self._base_score(model, _safe_indexing(data.X, test))
-        self.estimators_ = models if self.ensemble else [_fitted(estimator, data, y, rows)]
+        self.estimators_ = models if self.ensemble else [fitted(estimator, data, y, rows)]
         return score
 
     # ------------------------------------------------------------------ scoring
@@ -265,7 +248,7 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
                 "A repaired score maps each group in its own way: pass sensitive_features to "
                 "score (LinearScorer, BoostedScorer and NeuralScorer need no groups for that)."
             )
-        _check_shape(X)
+        check_table(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         scores = [self._base_score(model, X) for model in self.estimators_]
         if self.repair_ is not None:
@@ -313,21 +296,3 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
 
 def _listed(classes: Any) -> str:
     return " and ".join(repr(label) for label in np.asarray(classes).tolist())
-
-
-def _check_shape(X: Any) -> None:
-    """Refuse an array that is not a table; what is in it is for the classifier to judge."""
-    if isinstance(X, np.ndarray) and X.ndim != 2:
-        raise ValueError(
-            f"X must be a table of rows and features, but its shape is {X.shape}. Reshape your "
-            "data to one row per person."
-        )
-
-
-def _fitted(estimator: Any, data: TrainingSet, y: NDArray[Any], rows: Ints) -> Any:
-    """A copy of the classifier, fitted on some rows."""
-    model = clone(estimator)
-    X = data.X if len(rows) == len(y) else _safe_indexing(data.X, rows)
-    if data.weight is None or not has_fit_parameter(model, "sample_weight"):
-        return model.fit(X, y[rows])
-    return model.fit(X, y[rows], sample_weight=data.weight[rows])

@@ -29,7 +29,7 @@ _CHANCE_ERRORS = 1.0
 # What the worst gap beyond what is allowed costs, in AUC, where iterates are compared: so much per
 # unit, and so much for being beyond at all, which users asked not to be. With 5 per unit an AUC of
 # 0.74 was given up for one of 0.55 to make a gap of 0.10 one of 0.06, neither being within 0.01.
-_WORTH, _MISSED = 2.0, 0.15
+WORTH, MISSED = 2.0, 0.15
 SLACK = 1e-3
 """A training gap so little beyond what is allowed is within it."""
 _BELOW_CHANCE = 10.0  # what an AUC below one half costs there: any other iterate is better
@@ -287,7 +287,7 @@ class Choice:
         if self.strength is not None:
             return float(self.strength @ beyond)
         worst = float(np.max(beyond, initial=0.0))
-        return _WORTH * worst + _MISSED * (worst > SLACK)
+        return WORTH * worst + MISSED * (worst > SLACK)
 
     def _beyond(self, strict: Strict) -> Floats:
         return np.nan_to_num(np.abs(excess(strict.gaps, self.allowance)), nan=1.0)

@@ -1,0 +1,67 @@
+"""What scorers over a classifier of the user's share: its features as they are, copies, fits."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, column_or_1d, has_fit_parameter, validate_data
+
+from evenscore.learning.training_set import TrainingSet
+from evenscore.scores.arrays import Floats, Ints
+from evenscore.scores.sources import counted
+
+
+def check_table(X: Any) -> None:
+    """Refuse an array that is not a table; what is in it is for the classifier to judge."""
+    if isinstance(X, np.ndarray) and X.ndim != 2:
+        raise ValueError(
+            f"X must be a table of rows and features, but its shape is {X.shape}. Reshape your "
+            "data to one row per person."
+        )
+
+
+def checked_labels(scorer: Any, X: Any, y: Any) -> NDArray[Any]:
+    """A column of labels, as many as rows of X; sets what scikit-learn wants to know of X."""
+    if y is None:
+        raise ValueError(
+            f"This {type(scorer).__name__} estimator requires y to be passed, but the target y "
+            "is None."
+        )
+    check_table(X)
+    validate_data(scorer, X, skip_check_array=True)
+    labels = column_or_1d(y, warn=True)
+    if len(labels) != _num_samples(X):
+        raise ValueError(f"y has {counted(len(labels), 'row')} but X has {_num_samples(X)}.")
+    if len(labels) == 0:
+        raise ValueError("X and y have no rows.")
+    return np.asarray(labels)
+
+
+def fitted(
+    estimator: Any,
+    data: TrainingSet,
+    target: NDArray[Any],
+    rows: Ints,
+    weight: Floats | None = None,
+) -> Any:
+    """A copy of a classifier, fitted on some rows, with the weights of the data or others.
+
+    Where there is nothing to tell apart, one that says so.
+    """
+    alike = bool(np.all(target[rows] == target[rows[:1]]))
+    model = DummyClassifier() if alike else clone(estimator)
+    X = data.X if len(rows) == len(target) else _safe_indexing(data.X, rows)
+    weight = data.weight if weight is None else weight
+    if weight is None or not has_fit_parameter(model, "sample_weight"):
+        return model.fit(X, target[rows])
+    return model.fit(X, target[rows], sample_weight=weight[rows])
+
+
+def probabilities(model: Any, X: Any, n_classes: int) -> Floats:
+    """Probabilities of the codes 0, 1, …: 0 of one that the model has not seen."""
+    found = np.zeros((_num_samples(X), n_classes))
+    found[:, np.asarray(model.classes_, dtype=np.intp)] = model.predict_proba(X)
+    return found

@@ -1,0 +1,55 @@
+"""What is said of ranking somebody worse on purpose."""
+
+from dataclasses import replace
+
+import pytest
+
+from evenscore.inference.estimate import Estimate
+from evenscore.learning.levelling import levelling_down
+
+LEFT = Estimate("bpsn", -0.08, -0.11, -0.05, 0.95, "made", first="a", second="b")
+
+
+def found(weights=(-0.2, 1.2), fair=(0.75, 0.74), otherwise=(0.82, 0.745), left=LEFT, groups="ab"):
+    return levelling_down(
+        "bpsn", "negatives", 0.02, groups, weights, (0.75, fair), (0.8, otherwise), left
+    )
+
+
+def test_needed():
+    told = found()
+    assert told.needed is True
+    assert str(told) == (
+        "Levelling down: a bpsn gap of 0.02 takes ranking negatives of a worse on purpose (0.750 "
+        "instead of 0.820), and nobody gains by it (b has 0.740 instead of 0.745). Without that "
+        "the gap is 0.080 (95% interval 0.050 to 0.110), at an AUC of 0.800 instead of 0.750."
+    )
+
+
+def test_not_needed():
+    told = found(weights=(0.3, 0.7))
+    assert told.needed is False
+    assert "where, of all negatives, the groups count for a 30%, b 70%" in str(told)
+
+
+def test_rounding_is_no_negative_weight():
+    assert found(weights=(-1e-9, 1.0)).needed is False
+
+
+def test_too_few_people_cannot_tell():
+    told = found(left=replace(LEFT, value=0.03, low=0.01, high=0.05))
+    assert told.needed is None
+    assert "these people cannot tell" in str(told)
+
+
+def test_others_may_gain_where_there_are_three():
+    told = found(
+        weights=(-0.2, 0.5, 0.7), fair=(0.7, 0.72, 0.71), otherwise=(0.8, 0.7, 0.71), groups="abc"
+    )
+    assert "so that others gain (b has 0.720 instead of 0.700)" in str(told)
+    assert told.groups == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("field", ["weights", "fair", "otherwise", "auc", "left"])
+def test_numbers_are_there_beside_the_words(field):
+    assert getattr(found(), field) is not None

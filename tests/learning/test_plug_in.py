@@ -1,0 +1,461 @@
+"""The optimal fair score over any classifier: what it reaches, refuses and tells."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import evenscore as es
+from evenscore.gaps import as_constraints
+from evenscore.gaps.family import family_values
+from evenscore.learning.price import PriceWarning
+from evenscore.learning.training_set import TrainingSet
+from evenscore.scores.aucs import auc_matrix, overall_auc
+
+CLOSED_FORM = ("bnsp", "bpsn", "zero_aeg", "zero_aeg_negatives")
+
+
+@parametrize_with_checks(
+    [PlugIn := es.PlugInScorer(LogisticRegression()), es.PlugInScorer(GaussianNB())]
+)
+def test_scikit_learns_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # the checks warn about themselves
+        check(estimator)
+
+
+def people(n=4000, n_groups=2, seed=0, apart=0.8):
+    """Gaussian features that tell class and group; the groups are shifted against each other."""
+    rng = np.random.default_rng(seed)
+    group = rng.choice(n_groups, n, p=np.arange(n_groups, 0, -1) / (n_groups * (n_groups + 1) / 2))
+    positive = rng.random(n) < 0.3 + 0.1 * (group % 2)
+    X = rng.normal(size=(n, 3))
+    X[:, 0] += 1.2 * positive + apart * group
+    X[:, 1] += 0.7 * positive
+    X[:, 2] += 1.5 * group
+    return X, positive.astype(int), np.array([f"group {k}" for k in group])
+
+
+def table(scorer, X, y, groups):
+    data = TrainingSet.read(X, y == 1, groups, None, ())
+    return data.grouped(scorer.decision_function(X))
+
+
+def gap_and_auc(scorer, notion, X, y, groups):
+    scores = table(scorer, X, y, groups)
+    return float(np.abs(family_values(scores, as_constraints(notion))).max()), overall_auc(scores)
+
+
+@pytest.fixture(scope="module")
+def new():
+    return people(40_000, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notion", CLOSED_FORM)
+def test_a_gap_is_closed_on_new_people_for_less_auc_than_a_linear_score_pays(notion, new):
+    X, y, groups = people()
+    scorer = es.PlugInScorer(LogisticRegression(), notion, random_state=0)
+    scorer.fit(X, y, sensitive_features=groups)
+    free = es.PlugInScorer(LogisticRegression()).fit(X, y)
+    linear = es.LinearScorer(notion).fit(X, y, sensitive_features=groups)
+    gap, auc = gap_and_auc(scorer, notion, *new)
+    assert gap < 0.04 < 0.08 < gap_and_auc(free, notion, *new)[0]
+    assert auc > gap_and_auc(linear, notion, *new)[1] - 0.004
+    assert scorer.converged_
+    assert abs(scorer.gaps_["cross_fit"][0].value) <= 0.02
+    assert scorer.price_.where == "on rows not trained on"
+    assert scorer.price_.free == pytest.approx(scorer.path_.auc[0], abs=1e-3)
+    assert scorer.price_.gap <= 0.0101 < 0.08 < scorer.price_.free_gap
+
+
+def test_without_constraints_it_is_the_classifier():
+    X, y, _ = people(500)
+    scorer = es.PlugInScorer(LogisticRegression()).fit(X, y)
+    plain = LogisticRegression().fit(X, y)
+    score = scorer.decision_function(X)
+    np.testing.assert_allclose(score - scorer.intercept_, plain.decision_function(X), atol=1e-9)
+    assert scorer.path_ is scorer.levelling_down_ is None
+    assert 0.25 < np.mean(scorer.predict(X)) < 0.45
+
+
+@pytest.mark.slow
+def test_three_groups_meet_every_pair():
+    X, y, groups = people(6000, 3)
+    scorer = es.PlugInScorer(LogisticRegression(), "bpsn", tolerance=0.04, random_state=0)
+    scorer.fit(X, y, sensitive_features=groups)
+    assert len(scorer.multipliers_) == 3
+    assert scorer.weights_.sum() == pytest.approx(1.0)
+    assert scorer.converged_
+    gap, _ = gap_and_auc(scorer, "bpsn", *people(40_000, 3, seed=1))
+    assert gap < 0.06
+    free, _ = gap_and_auc(es.PlugInScorer(LogisticRegression()).fit(X, y), "bpsn", X, y, groups)
+    assert free > 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pair", [("bnsp", "zero_aeg_negatives"), ("bpsn", "zero_aeg")])
+def test_notions_with_a_common_denominator_are_met_together(pair):
+    X, y, groups = people(6000)
+    scorer = es.PlugInScorer(LogisticRegression(), list(pair), tolerance=0.03, random_state=0)
+    scorer.fit(X, y, sensitive_features=groups)
+    assert scorer.converged_
+    assert [abs(gap.value) <= 0.03 for gap in scorer.gaps_["cross_fit"]] == [True, True]
+    assert scorer.levelling_down_ is None
+    assert scorer.weights_ is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("intra_group", "intra_group has no optimal score in closed form: preferences"),
+        (["bnsp", "bpsn"], "bnsp and bpsn together have no optimal score"),
+        (es.RateConstraint("fnr", cuts=es.Cuts(between=(0.1, 0.4))), "does not compare AUCs"),
+        (es.RocConstraint(rates=(0.1,)), "BoostedScorer, LinearScorer and NeuralScorer take it"),
+    ],
+)
+def test_what_has_no_formula_is_refused(asked, said):
+    X, y, groups = people(300)
+    with pytest.raises(ValueError, match=said):
+        es.PlugInScorer(LogisticRegression(), asked).fit(X, y, sensitive_features=groups)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "said"),
+    [
+        ({"method": "magic"}, ValueError, "method must be 'posteriors' or 'weights', not 'magic'"),
+        ({"objective": "best"}, ValueError, "objective must be 'auc' or 'worst', not 'best'"),
+        ({"objective": "worst", "tolerance": 0.1}, ValueError, "takes no tolerance"),
+        ({"objective": "worst", "strength": 1.0}, ValueError, "takes no tolerance and no strength"),
+        ({"objective": "worst", "constraints": "zero_aeg"}, ValueError, "not a mean over the"),
+        ({"method": "weights", "constraints": "zero_aeg"}, ValueError, "Take method='posteriors'"),
+        ({"margin": -0.1}, ValueError, "margin"),
+        ({"cv": 1}, ValueError, "cv must be at least 2"),
+        ({"estimator": RidgeClassifier()}, TypeError, "has no predict_proba.*CalibratedClass"),
+        (
+            {"estimator": KNeighborsClassifier(), "method": "weights"},
+            ValueError,
+            "KNeighborsClassifier takes no sample_weight, which method='weights' works by",
+        ),
+    ],
+)
+def test_bad_parameters_get_one_sentence(options, kind, said):
+    X, y, groups = people(300)
+    given = {"estimator": LogisticRegression(), "constraints": "bnsp"} | options
+    with pytest.raises(kind, match=said):
+        es.PlugInScorer(**given).fit(X, y, sensitive_features=groups)
+
+
+def test_groups_and_constraints_go_together():
+    X, y, groups = people(300)
+    with pytest.raises(ValueError, match="nothing is to be equal"):
+        es.PlugInScorer(LogisticRegression()).fit(X, y, sensitive_features=groups)
+    with pytest.raises(ValueError, match="pass sensitive_features to fit"):
+        es.PlugInScorer(LogisticRegression(), "bnsp").fit(X, y)
+    scorer = es.PlugInScorer(LogisticRegression(), "bnsp").fit(X, y, sensitive_features=groups)
+    with pytest.raises(ValueError, match="needs no groups to score"):
+        scorer.decision_function(X, sensitive_features=groups)
+
+
+def test_a_classifier_without_weights_is_said_to_ignore_them():
+    X, y, groups = people(400)
+    scorer = es.PlugInScorer(KNeighborsClassifier(50), "bnsp", random_state=0)
+    with pytest.warns(UserWarning, match="KNeighborsClassifier takes no sample_weight"):
+        scorer.fit(X, y, sensitive_features=groups, sample_weight=np.ones(len(y)))
+
+
+# ---------------------------------------------------------------------- invariances
+
+
+def folds(n, count=4):
+    fold = np.arange(n) % count
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["posteriors", "weights"])
+def test_names_and_order_of_groups_do_not_matter(method):
+    X, y, groups = people(3000, 3)
+    renamed = np.array([{"group 0": "z", "group 1": "a", "group 2": "m"}[g] for g in groups])
+    scores = [
+        es.PlugInScorer(LogisticRegression(), "bnsp", cv=folds(len(y)), method=method)
+        .fit(X, y, sensitive_features=g)
+        .decision_function(X)
+        for g in (groups, renamed)
+    ]
+    rank = [np.argsort(np.argsort(score)) for score in scores]
+    assert np.corrcoef(*rank)[0, 1] > 0.9999
+
+
+@pytest.mark.slow
+def test_weights_are_rows_given_again():
+    X, y, groups = people(1500)
+    weight = np.random.default_rng(0).integers(1, 4, len(y))
+    again = np.repeat(np.arange(len(y)), weight)
+    fold = np.arange(len(y)) % 3
+    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
+    copies = [
+        (np.flatnonzero(fold[again] != k), np.flatnonzero(fold[again] == k)) for k in range(3)
+    ]
+    model = LogisticRegression(tol=1e-10, max_iter=1000)
+    one = es.PlugInScorer(model, "bpsn", cv=splits)
+    one.fit(X, y, sensitive_features=groups, sample_weight=weight)
+    two = es.PlugInScorer(model, "bpsn", cv=copies)
+    two.fit(X[again], y[again], sensitive_features=groups[again])
+    np.testing.assert_allclose(one.multipliers_, two.multipliers_, atol=0.01)
+    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=0.02)
+    assert one.price_.auc == pytest.approx(two.price_.auc, abs=1e-3)
+
+
+@pytest.mark.slow
+def test_the_order_of_rows_does_not_matter():
+    X, y, groups = people(1500)
+    order = np.random.default_rng(0).permutation(len(y))
+    place = np.argsort(order)
+    splits = folds(len(y))
+    moved = [(np.sort(place[a]), np.sort(place[b])) for a, b in splits]
+    model = LogisticRegression(tol=1e-10)
+    one = es.PlugInScorer(model, "bnsp", cv=splits).fit(X, y, sensitive_features=groups)
+    two = es.PlugInScorer(model, "bnsp", cv=moved)
+    two.fit(X[order], y[order], sensitive_features=groups[order])
+    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-3)
+
+
+# ---------------------------------------------------------------------- the worst off
+
+
+def one_sided(n=6000, seed=0):
+    """Positives of group b are hard to tell from negatives, whatever the score looks at."""
+    rng = np.random.default_rng(seed)
+    group = (rng.random(n) < 0.4).astype(int)
+    positive = rng.random(n) < 0.4
+    X = rng.normal(size=(n, 2))
+    X[:, 0] += positive * np.where(group == 1, 0.3, 2.0)
+    return X, positive.astype(int), np.where(group == 1, "b", "a")
+
+
+def statistics(scorer, X, y, groups):
+    scores = table(scorer, X, y, groups)
+    values, weights = auc_matrix(scores).values, scores.cell_weights[0]
+    return (weights / weights.sum()) @ values[:2, 2:]
+
+
+@pytest.mark.slow
+def test_levelling_down_is_told_where_it_is_needed():
+    X, y, groups = one_sided()
+    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        scorer.fit(X, y, sensitive_features=groups)
+    found = scorer.levelling_down_
+    assert found.needed is True
+    assert found.weights[0] < 0.0
+    assert found.left.low > 0.02
+    assert found.fair[0] < found.otherwise[0] - 0.05
+    assert found.fair[1] <= found.otherwise[1] + 5e-4
+    assert str(found).startswith("Levelling down: a bnsp gap of 0.02 takes ranking positives of a")
+    assert found.auc < found.auc_otherwise
+    X, y, groups = people()
+    easy = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
+    found = easy.fit(X, y, sensitive_features=groups).levelling_down_
+    assert found.needed is False
+    assert min(found.weights) > 0.0
+    assert "No levelling down: the fair score is the best one where, of all positives" in str(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["posteriors", "weights"])
+def test_the_worst_off_group_is_ranked_as_well_as_can_be(method):
+    X, y, groups = one_sided()
+    worst = es.PlugInScorer(
+        LogisticRegression(), "bnsp", objective="worst", method=method, random_state=0
+    )
+    worst.fit(X, y, sensitive_features=groups)
+    assert worst.verdicts_ == []
+    assert worst.weights_.min() >= 0.0
+    new = one_sided(60_000, 1)
+    least = statistics(worst, *new).min()
+    for other in (
+        es.PlugInScorer(LogisticRegression()).fit(X, y),
+        es.PlugInScorer(LogisticRegression(), "bnsp", tolerance=0.1, random_state=0).fit(
+            X, y, sensitive_features=groups
+        ),
+    ):
+        assert least > statistics(other, *new).min() - 0.003
+
+
+@pytest.mark.slow
+def test_weights_rank_nobody_worse_on_purpose_and_say_so():
+    X, y, groups = one_sided(3000)
+    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", method="weights", random_state=0)
+    with pytest.warns(ConvergenceWarning, match="weights rank nobody worse on purpose"):
+        scorer.fit(X, y, sensitive_features=groups)
+    assert scorer.weights_.min() >= 0.0
+    assert not scorer.converged_
+    assert scorer.verdicts_[0].state == "not reached"
+
+
+def test_a_law_without_a_trade_off_needs_no_multipliers():
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(3000, 2)), rng.choice(["a", "b"], 3000)
+    y = (X[:, 0] + rng.normal(size=3000) > 0).astype(int)
+    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", tolerance=0.05, random_state=0)
+    scorer.fit(X, y, sensitive_features=groups)
+    assert scorer.multipliers_.tolist() == [0.0]
+    assert scorer.price_.drop == 0.0
+
+
+# ---------------------------------------------------------------------- the path
+
+
+@pytest.mark.slow
+def test_the_path_is_a_trade_off_of_many_points_from_the_same_fits():
+    X, y, groups = people(3000)
+    scorer = es.PlugInScorer(LogisticRegression(), "bpsn", random_state=0)
+    path = scorer.fit(X, y, sensitive_features=groups).path_
+    assert len(path) >= 10
+    assert np.all(np.diff(path.auc) <= 0.0)
+    assert np.all(np.diff(path.worst_gap) < 0.0)
+    assert path.worst_gap[-1] < 1e-3
+    assert path.auc_at(0.02) >= path.auc_at(0.01)
+    assert np.isnan(path.auc_at(-1.0))
+    frame = path.to_frame("pandas")
+    assert list(frame.columns[:2]) == ["auc", "worst_gap"]
+    assert "PlugInPath of" in repr(path)
+
+
+@pytest.mark.slow
+def test_a_grid_of_tolerances_costs_the_fits_of_one():
+    X, y, groups = people(2000)
+    grid = [{"tolerance": t} for t in (np.inf, 0.1, 0.02)]
+    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
+    many = scorer.fit_many(X, y, grid, sensitive_features=groups)
+    for entry, one in zip(grid[1:], many[1:], strict=True):
+        alone = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0, **entry)
+        alone.fit(X, y, sensitive_features=groups)
+        np.testing.assert_allclose(one.multipliers_, alone.multipliers_, atol=2e-3)
+        assert one.tolerance == entry["tolerance"]
+    assert many[0].constraints == ()
+    path = es.tradeoff_path(
+        scorer, X, y, sensitive_features=groups, tolerances=[0.1, 0.02], cv=2, random_state=0
+    )
+    aucs = [point.auc.value for point in path.points]
+    assert aucs == sorted(aucs, reverse=True)
+    chosen = path.select(tolerance=0.1)
+    assert chosen.converged_
+
+
+@pytest.mark.slow
+def test_a_strength_is_a_price():
+    X, y, groups = people(3000)
+    free, some, much = (
+        es.PlugInScorer(LogisticRegression(), "bpsn", strength=s, random_state=0).fit(
+            X, y, sensitive_features=groups
+        )
+        for s in (0.0, 0.05, 10.0)
+    )
+    gaps = [abs(one.gaps_["cross_fit"][0].value) for one in (free, some, much)]
+    assert gaps[0] > gaps[1] > gaps[2]
+    assert gaps[2] < 1e-3
+    assert abs(some.multipliers_[0]) <= 0.05 + 1e-9
+    assert some.verdicts_ == []
+
+
+# ---------------------------------------------------------------------- features and files
+
+
+@pytest.mark.slow
+def test_frames_go_to_the_classifier_as_they_are():
+    X, y, groups = people(1200)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["kind"] = np.where(frame["a"] > 0, "high", "low")
+    model = make_pipeline(
+        make_column_transformer((StandardScaler(), ["a", "b", "c"]), (OneHotEncoder(), ["kind"])),
+        LogisticRegression(),
+    )
+    scorer = es.PlugInScorer(model, "bnsp", random_state=0)
+    scorer.fit(frame, y, sensitive_features=groups)
+    assert scorer.decision_function(frame.iloc[:5]).shape == (5,)
+    with pytest.raises(ValueError, match="feature names"):
+        scorer.decision_function(frame[["b", "a", "c", "kind"]])
+    narrow = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
+    narrow.fit(sparse.csr_array(X), y, sensitive_features=groups)
+    assert narrow.decision_function(sparse.csr_array(X[:3])).shape == (3,)
+
+
+def test_missing_values_are_for_the_classifier_to_judge():
+    X, y, groups = people(800)
+    X[::7, 0] = np.nan
+    trees = es.PlugInScorer(DecisionTreeClassifier(max_depth=3), "bnsp", random_state=0)
+    assert np.isfinite(trees.fit(X, y, sensitive_features=groups).decision_function(X)).all()
+    with pytest.raises(ValueError, match="NaN"):
+        es.PlugInScorer(LogisticRegression(), "bnsp").fit(X, y, sensitive_features=groups)
+
+
+def test_a_class_of_a_group_may_be_missing_where_nobody_asks_for_it():
+    X, y, groups = people(1500, 3)
+    kept = ~((groups == "group 2") & (y == 0))  # no negatives of group 2; bnsp pools them
+    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", tolerance=0.1, random_state=0)
+    scorer.fit(X[kept], y[kept], sensitive_features=groups[kept])
+    assert np.isfinite(scorer.decision_function(X)).all()
+    with pytest.raises(ValueError, match="no negatives of group 2"):
+        es.PlugInScorer(LogisticRegression(), "bpsn").fit(
+            X[kept], y[kept], sensitive_features=groups[kept]
+        )
+
+
+def test_a_classifier_that_knows_nothing_gives_no_order():
+    X, y, groups = people(400)
+    scorer = es.PlugInScorer(DummyClassifier(), "bnsp", random_state=0)
+    scorer.fit(X, y, sensitive_features=groups)
+    assert np.ptp(scorer.decision_function(X)) == pytest.approx(0.0, abs=1e-12)
+    assert scorer.price_.auc == pytest.approx(0.5, abs=0.05)
+
+
+def test_it_can_be_pickled_and_gives_the_same_twice():
+    X, y, groups = people(800)
+    scorers = [
+        es.PlugInScorer(LogisticRegression(), "bnsp", random_state=3).fit(
+            X, y, sensitive_features=groups
+        )
+        for _ in range(2)
+    ]
+    stored = pickle.loads(pickle.dumps(scorers[0]))
+    np.testing.assert_array_equal(stored.decision_function(X), scorers[1].decision_function(X))
+
+
+@pytest.mark.slow
+def test_a_large_price_is_warned_of():
+    X, y, groups = people(4000, apart=3.0)
+    with pytest.warns(PriceWarning, match="pays for fairness with its ranking"):
+        es.PlugInScorer(LogisticRegression(), "bpsn", random_state=0).fit(
+            X, y, sensitive_features=groups
+        )
+
+
+@pytest.mark.slow
+def test_probabilities_are_calibrated_on_rows_not_trained_on():
+    X, y, groups = people()
+    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
+    scorer.fit(X, y, sensitive_features=groups)
+    new = people(40_000, seed=1)
+    found = scorer.predict_proba(new[0])[:, 1]
+    middle = (found > 0.3) & (found < 0.5)
+    assert np.mean(new[1][middle]) == pytest.approx(np.mean(found[middle]), abs=0.03)
+    np.testing.assert_array_equal(
+        np.argsort(found, kind="stable"),
+        np.argsort(scorer.decision_function(new[0]), kind="stable"),
+    )

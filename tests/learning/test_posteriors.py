@@ -1,0 +1,193 @@
+"""Densities of the cells from a classifier's probabilities, and their corrections."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from evenscore.gaps import as_constraints
+from evenscore.learning.posteriors import CellDensities, CellModels, cross_fitted
+from evenscore.learning.rankings import PosteriorRankings, WeightedRankings, free_ranking
+from evenscore.learning.recalibration import JointRecalibration, Recalibration, log_odds
+from evenscore.learning.training_set import TrainingSet
+from evenscore.learning.wrapping import check_table, checked_labels, fitted, probabilities
+
+
+def gaussian(n, seed=0, weight=None):
+    """Gaussian cells of one spread: their densities are known, and logistic regression is right."""
+    rng = np.random.default_rng(seed)
+    positive, group = rng.random(n) < 0.4, (rng.random(n) < 0.3).astype(np.intp)
+    X = rng.normal(size=(n, 2)) + np.column_stack([1.5 * positive, 1.0 * group])
+    return TrainingSet(X, positive, group, ("a", "b"), weight)
+
+
+def true_densities(X):
+    """Of the cells (negatives a, negatives b, positives a, positives b)."""
+    centres = [(0.0, 0.0), (0.0, 1.0), (1.5, 0.0), (1.5, 1.0)]
+    return np.exp([-0.5 * np.sum(np.square(X - c), axis=1) for c in centres]).T
+
+
+def folds(n, count=3):
+    fold = np.arange(n) % count
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count)]
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), GaussianNB()])
+def test_densities_are_those_of_the_law(model):
+    data = gaussian(20_000)
+    models, found = cross_fitted(model, data, folds(len(data)), None)
+    assert len(models) == 3
+    masses = np.bincount(data.cell, minlength=4).reshape(2, 2) / len(data)
+    whole = CellModels.fit(model, data, np.arange(len(data)))
+    densities = CellDensities.fit(whole, found, data, masses)
+    X = gaussian(2000, seed=1).X
+    wanted, got = true_densities(X), densities.at(X)
+    ratio = np.log(got / got[:, [0]]) - np.log(wanted / wanted[:, [0]])
+    assert np.quantile(np.abs(ratio), 0.9) < 0.25
+
+
+def test_rows_are_scored_by_models_that_have_not_seen_them():
+    data = gaussian(300)
+    models, found = cross_fitted(LogisticRegression(), data, folds(300), None)
+    for k, model in enumerate(models):
+        own = np.arange(k, 300, 3)
+        for part, known in zip(found, model.probabilities(data.X[own], 2), strict=True):
+            np.testing.assert_array_equal(part[own], known)
+        rows = np.flatnonzero(np.arange(300) % 3 != k)
+        again = LogisticRegression().fit(data.X[rows], data.positive[rows])
+        np.testing.assert_allclose(model.label.coef_, again.coef_)
+
+
+def test_three_classes_are_recalibrated():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(6000, 3))
+    truth = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    target = (rng.random((6000, 1)) > np.cumsum(truth, axis=1)).sum(axis=1)
+    wrong = truth**2.5 * np.array([1.0, 4.0, 0.5])
+    wrong /= wrong.sum(axis=1, keepdims=True)
+    found = Recalibration.fit(wrong, target)
+    assert found.slope == pytest.approx(0.4, abs=0.03)
+    np.testing.assert_allclose(found(wrong), truth, atol=0.05)
+
+
+def test_noise_is_not_taken_at_its_word():
+    rng = np.random.default_rng(0)
+    sure = expit(4.0 * rng.normal(size=5000))
+    target = (rng.random(5000) < 0.3).astype(np.intp)
+    found = Recalibration.fit(np.column_stack([1.0 - sure, sure]), target)
+    assert found.slope < 0.02
+    assert np.abs(found(np.array([[0.001, 0.999]]))[0, 1] - 0.3) < 0.05
+
+
+def test_a_joint_correction_mends_what_is_not_of_the_right_shape():
+    """The chance of the second group has a bend that a logistic regression cannot have."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 1))
+    truth = expit(2.0 * np.square(X[:, 0]) - 2.0)
+    target = (rng.random(20_000) < truth).astype(np.intp)
+    model = LogisticRegression().fit(np.column_stack([X, X + 0.1]), target)
+    given = np.column_stack([np.full(20_000, 1.0 - target.mean()), np.full(20_000, target.mean())])
+    joint = JointRecalibration.fit(X, given, target)
+    assert np.mean(np.abs(joint(X, given)[:, 1] - truth)) < 0.03
+    few = JointRecalibration.fit(X[:20], given[:20], target[:20])
+    moved = np.mean(np.abs(few(X, given)[:, 1] - given[:, 1]))
+    assert moved < 0.5 * np.mean(np.abs(truth - given[:, 1]))
+    assert model.classes_.tolist() == [0, 1]
+
+
+def test_corrections_do_not_know_the_order_of_groups():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), 500)
+    target = rng.integers(0, 3, 500)
+    turned = [2, 0, 1]
+    one = JointRecalibration.fit(log_odds(p), p, target)(log_odds(p), p)
+    place = np.argsort(turned)
+    other = JointRecalibration.fit(log_odds(p[:, turned]), p[:, turned], place[target])
+    np.testing.assert_allclose(
+        other(log_odds(p[:, turned]), p[:, turned]), one[:, turned], atol=1e-4
+    )
+
+
+def test_weights_count_as_rows_in_corrections():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(2), 300)
+    target, weight = rng.integers(0, 2, 300), rng.integers(1, 4, 300).astype(float)
+    again = np.repeat(np.arange(300), weight.astype(int))
+    for kind, given in ((Recalibration, (p,)), (JointRecalibration, (log_odds(p), p))):
+        one = kind.fit(*given, target, weight)(*given)
+        two = kind.fit(*(part[again] for part in given), target[again])(*given)
+        np.testing.assert_allclose(one, two, atol=1e-4)
+
+
+# ---------------------------------------------------------------------- rankings
+
+
+def test_rankings_by_weights_are_fits_of_weighted_rows():
+    data = gaussian(600)
+    rankings = WeightedRankings(
+        LogisticRegression(), data, as_constraints("bnsp"), folds(600), None
+    )
+    m = np.array([0.3])
+    weights = rankings.form.weights(m)
+    share = np.bincount(data.codes[data.positive]) / data.positive.sum()
+    np.testing.assert_allclose(weights, share + np.array([-0.3, 0.3]), atol=1e-9)
+    factor = np.where(data.positive, (weights / share)[data.codes], 1.0)
+    rows = np.arange(600) % 3 != 0
+    alone = LogisticRegression().fit(data.X[rows], data.positive[rows], factor[rows])
+    np.testing.assert_allclose(
+        rankings.scores(m)[~rows], alone.decision_function(data.X[~rows]), atol=1e-4
+    )
+    assert rankings.weighed == 1
+    final = LogisticRegression().fit(data.X, data.positive, factor)
+    np.testing.assert_allclose(
+        rankings.final(m).score(data.X), final.decision_function(data.X), atol=1e-4
+    )
+
+
+def test_weights_and_posteriors_agree_where_both_are_right():
+    data, m = gaussian(20_000), np.array([0.3])
+    asked = (LogisticRegression(), data, as_constraints("bnsp"), folds(len(data)), None)
+    by_weights, by_posteriors = WeightedRankings(*asked), PosteriorRankings(*asked)
+    weighted = by_weights.search.at(m)
+    ratio = by_posteriors.search.at(m)
+    assert weighted.auc == pytest.approx(ratio.auc, abs=2e-3)
+    np.testing.assert_allclose(weighted.gaps, ratio.gaps, atol=0.01)
+    assert by_posteriors.weights(ratio) == pytest.approx(by_weights.weights(weighted))
+
+
+def test_many_rows_are_searched_through_some(monkeypatch):
+    import evenscore.learning.rankings as module
+
+    data = gaussian(4000)
+    asked = (LogisticRegression(), data, as_constraints("bpsn"), folds(len(data)), None)
+    whole = PosteriorRankings(*asked).search.at(np.array([0.2]))
+    monkeypatch.setattr(module, "_SEARCHED_ROWS", 1000)
+    some = PosteriorRankings(*asked).search.at(np.array([0.2]))
+    assert some.auc != whole.auc
+    assert some.auc == pytest.approx(whole.auc, abs=0.03)
+
+
+# ---------------------------------------------------------------------- over a classifier
+
+
+def test_nothing_to_tell_apart_is_no_reason_to_fail():
+    data = gaussian(50)
+    model = fitted(LogisticRegression(), data, np.zeros(50, dtype=np.intp), np.arange(50))
+    np.testing.assert_array_equal(probabilities(model, data.X, 3), [[1.0, 0.0, 0.0]] * 50)
+
+
+def test_tables_and_labels_are_checked():
+    with pytest.raises(ValueError, match=r"its shape is \(3,\)"):
+        check_table(np.zeros(3))
+    with pytest.raises(ValueError, match="y has 1 row but X has 2"):
+        checked_labels(LogisticRegression(), np.zeros((2, 1)), [1])
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        checked_labels(LogisticRegression(), np.zeros((2, 1)), None)
+
+
+def test_the_classifier_itself_ranks_by_its_log_odds():
+    data = gaussian(200)
+    plain = LogisticRegression().fit(data.X, data.positive)
+    score = free_ranking(LogisticRegression(), data).score(data.X)
+    np.testing.assert_allclose(score, plain.decision_function(data.X), atol=1e-9)
