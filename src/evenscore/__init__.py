@@ -25,7 +25,14 @@ from evenscore.scores.rates import rate_names
 
 if TYPE_CHECKING:
     from evenscore import datasets, inference, paper
-    from evenscore.choosing import ClaimPrices, TradeoffPath, claim_prices, tradeoff_path
+    from evenscore.choosing import (
+        ClaimPrices,
+        Plan,
+        TradeoffPath,
+        claim_prices,
+        plan,
+        tradeoff_path,
+    )
     from evenscore.learning.base import FairScorer
     from evenscore.learning.boosted import BoostedScorer
     from evenscore.learning.linear import LinearScorer
@@ -50,6 +57,7 @@ __all__ = [
     "GroupedScores",
     "LinearScorer",
     "NeuralScorer",
+    "Plan",
     "RateConstraint",
     "Repair",
     "RepairedScorer",
@@ -66,6 +74,7 @@ __all__ = [
     "inference",
     "metrics",
     "paper",
+    "plan",
     "plots",
     "rate_names",
     "rates_at",
@@ -106,9 +115,11 @@ _NAMES = {
     "Repair": "repairing",
     "RepairedScorer": "learning.repaired",
     "ClaimPrices": "choosing",
+    "Plan": "choosing",
     "TradeoffPath": "choosing",
     "repair": "repairing",
     "claim_prices": "choosing",
+    "plan": "choosing",
     "tradeoff_path": "choosing",
 }
 
