@@ -93,6 +93,8 @@ RENDERERS.update(
         ("comparison", "markdown"): "evenscore.showing.markdown:render_comparison",
         ("comparison", "notebook"): "evenscore.showing.notebook:comparison_html",
         ("comparison", "terminal"): "evenscore.showing.terminal:render_comparison",
+        ("plan", "markdown"): "evenscore.showing.markdown:render_plan",
+        ("plan", "terminal"): "evenscore.showing.terminal:render_plan",
         ("tradeoff", "html"): "evenscore.showing.tradeoff:write",
         ("tradeoff", "markdown"): "evenscore.showing.markdown:render_path",
         ("tradeoff", "notebook"): "evenscore.showing.notebook:path_html",

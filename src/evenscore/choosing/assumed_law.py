@@ -8,8 +8,6 @@ constant or, where that changes nothing (a gap of AUCs within groups), its class
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import chain
 
 import numpy as np
 
@@ -59,7 +57,7 @@ class AssumedLaw:
             middle = (low + high) / 2.0
             more = np.sum(self.above(middle)[:, list(classes)] * weights, axis=(1, 2)) > shares
             low, high = np.where(more, middle, low), np.where(more, high, middle)
-        return (low + high) / 2.0
+        return np.asarray((low + high) / 2.0)
 
     def masses(self, families: Sequence[GapFamily]) -> Floats:
         """The share of everybody in each level of a fine scale and each cell, (levels, 2, groups).

@@ -4,12 +4,7 @@ A score is certified if its *reach*, the largest |D̂| + zσ over all cuts, rate
 is at most the tolerance ε (`inference.cut_certificates`). The power of n people is the chance of
 that in samples of n people from an assumed law (`assumed_law`), P(reach ≤ ε); the number of people
 needed is the n at which the p-quantile Q of the reach is ε, p being the power wanted. Reaches are
-drawn at n itself (`inference.reaches`): few people widen a range, and make errors larger than √n
-tells. Between two n the quantile is interpolated: with g the largest true gap, log(Q − g) is
-nearly linear in log n.
-
-Gaps of several constraints are drawn as if those of one told nothing of those of another, which
-takes a few people too many rather than too few.
+drawn at n itself (`power`): few people widen a range, and make errors larger than √n tells.
 """
 
 import math
@@ -22,8 +17,10 @@ from numpy.typing import ArrayLike
 
 from evenscore.auditing.frames import Backend, data_frame
 from evenscore.auditing.plain import to_plain
-from evenscore.choosing.assumed_law import AssumedLaw, expected_table
-from evenscore.gaps import Cuts, EstimateSettings, GapFamily, RateConstraint, as_constraints
+from evenscore.auditing.showable import renderer
+from evenscore.choosing.assumed_law import AssumedLaw
+from evenscore.choosing.power import FEWEST, MOST, PowerCurve
+from evenscore.gaps import Cuts, GapFamily, RateConstraint, as_constraints
 from evenscore.gaps.cuts import DEFAULT_CUTS, check_cuts
 from evenscore.inference.cut_gaps import LEAST_AMONG
 from evenscore.inference.estimate import check_between, check_count, check_level, percent
@@ -37,10 +34,6 @@ FORMAT, VERSION = "evenscore.plan", "1.0"
 
 TOLERANCES, POWERS = (0.02, 0.03, 0.05, 0.1), (0.5, 0.8, 0.9, 0.95)
 """Of the table of a plan."""
-
-_FEWEST, _MOST = 2.0**4, 2.0**40  # people that a plan looks at
-_STEP = 2.0  # between numbers of people at which reaches are drawn
-_DIGITS = 3  # of a number of people: it is not known any better
 
 
 @final
@@ -66,7 +59,7 @@ class PlannedNumber:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """How many people it takes to certify a score, or what so many people can certify.
 
@@ -113,6 +106,9 @@ class Plan:
     table: tuple[PlannedNumber, ...]
     warnings: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Plan: {self}>"
+
     def __str__(self) -> str:
         score = "without gaps" if self.gap < 5e-5 else f"whose largest gap is {self.gap:.2g}"
         what = ", and in ".join(self.constraints)
@@ -130,6 +126,14 @@ class Plan:
             f"samples: with {level} confidence, {claim}. For {power} of samples it takes about "
             f"{self.needed:,} people, or a tolerance of {self.smallest_tolerance:.2g}. {fewest}"
         )
+
+    def to_markdown(self) -> str:
+        """The plan in words, and its tables, as Markdown."""
+        return str(renderer("plan", "markdown")(self))
+
+    def __rich__(self) -> Any:
+        """The same for a terminal, drawn by rich."""
+        return renderer("plan", "terminal")(self)
 
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per tolerance and power: how many people they take, NaN if no number does.
@@ -224,13 +228,15 @@ without gaps is certified in 90% of samples. The fewest are the positives of gro
             "people certifies it."
         )
     if n is not None:
-        check_count(n, "n", int(_FEWEST))
+        check_count(n, "the number of people", int(FEWEST))
     names, shares = _shares(group_shares)
     positive = _prevalences(prevalence, names, group_shares)
     # Numbers must not depend on the order in which groups are given: the largest comes first.
     order = np.lexsort((positive, -shares))
     law = AssumedLaw.without_gaps(shares[order], positive[order], float(auc))
-    law = law.moved(families, float(gap))
+    if gap > 0.0:  # what cannot be planned is refused before anything is sought for it
+        PowerCurve(law.masses(families), families, level, 0.0, 0).reaches(1e4)
+        law = law.moved(families, float(gap))
     largest = law.largest_gap(families)
     if largest >= tolerance:
         raise ValueError(
@@ -238,11 +244,11 @@ without gaps is certified in 90% of samples. The fewest are the positives of gro
             f"{', and in '.join(family.name for family in families)} where their prevalence does: "
             f"no number of people certifies {tolerance:g}."
         )
-    curve = _Curve(law.masses(families), families, level, largest, int(random_state))
+    curve = PowerCurve(law.masses(families), families, level, largest, int(random_state))
     needed = curve.needed(tolerance, power)
     if needed is None:
         raise ValueError(
-            f"It takes more than {_MOST:.0e} people to certify a tolerance of {tolerance:g}: give "
+            f"It takes more than {MOST:.0e} people to certify a tolerance of {tolerance:g}: give "
             "a larger one."
         )
     people = needed if n is None else int(n)
@@ -277,82 +283,6 @@ without gaps is certified in 90% of samples. The fewest are the positives of gro
         ),
         warnings,
     )
-
-
-class _Curve:
-    """The reaches of certificates by the number of people."""
-
-    def __init__(
-        self,
-        masses: Floats,
-        families: Sequence[GapFamily],
-        level: float,
-        gap: float,
-        random_state: int,
-    ) -> None:
-        self._masses, self._families, self._gap = masses, families, gap
-        self._settings = EstimateSettings(level, random_state=random_state)
-        self._known: dict[float, Floats] = {}
-
-    def reaches(self, n: float) -> Floats:
-        """Of many samples of n people."""
-        if n not in self._known:
-            table = expected_table(self._masses, n)
-            drawn = [
-                family.reaches(table, EstimateSettings(
-                    self._settings.confidence_level,
-                    random_state=len(self._families) * self._settings.random_state + k,
-                ))
-                for k, family in enumerate(self._families)
-            ]  # fmt: skip
-            self._known[n] = np.max(drawn, axis=0)
-        return self._known[n]
-
-    def needed(self, tolerance: float, power: float) -> int | None:
-        """The least number of people whose reaches are within a tolerance so often."""
-        if tolerance <= self._gap:
-            return None
-
-        def beyond(n: float) -> float:
-            """log(Q − g) less that of the tolerance: at most zero if n people are enough."""
-            quantile = float(np.quantile(self.reaches(n), power, method="higher"))
-            return math.log(max(quantile - self._gap, 1e-12) / (tolerance - self._gap))
-
-        # About so many, by the law of √n; then the two neighbours between which it lies.
-        rungs = math.ceil(math.log(_MOST / _FEWEST, _STEP))
-        guess = 1.0 / (tolerance - self._gap) ** 2
-        at = min(max(round(math.log(guess / _FEWEST, _STEP)), 0), rungs)
-        while at < rungs and beyond(_FEWEST * _STEP**at) > 0.0:
-            at += 1
-        while at > 0 and beyond(_FEWEST * _STEP ** (at - 1)) <= 0.0:
-            at -= 1
-        high = _FEWEST * _STEP**at
-        end = beyond(high)
-        if end > 0.0:
-            return None
-        if at == 0:
-            return _rounded(high)
-        low = high / _STEP
-        start = beyond(low)
-        while math.isinf(start) and high / low > 1.01:  # too few people for a rate at all
-            middle = math.sqrt(low * high)
-            value = beyond(middle)
-            low, start, high, end = (
-                (middle, value, high, end) if value > 0.0 else (low, start, middle, value)
-            )
-        if math.isinf(start):
-            return _rounded(high)
-        return _rounded(low * (high / low) ** (start / (start - end)))
-
-
-def _rounded(n: float) -> int:
-    """Up to three digits.
-
-    >>> _rounded(45_612.0), _rounded(16.0)
-    (45700, 16)
-    """
-    unit = 10.0 ** max(math.floor(math.log10(n)) + 1 - _DIGITS, 0)
-    return int(math.ceil(n / unit - 1e-9) * unit)
 
 
 def _smallest(
@@ -412,10 +342,10 @@ def _shares(group_shares: Any) -> tuple[tuple[str, ...], Floats]:
         names = ()
     shares = np.atleast_1d(to_floats(values, "group_shares"))
     if shares.ndim != 1 or len(shares) < 2:
-        raise ValueError("group_shares must be the shares of two groups or more: gaps need two.")
+        raise ValueError("Gaps need two groups or more: give the share of each of them.")
     if not np.all(shares > 0.0) or abs(float(shares.sum()) - 1.0) > 1e-6:
         raise ValueError(
-            f"group_shares must be above 0 and add up to one, not to {float(shares.sum()):g}."
+            f"The shares of the groups must be above 0 and add up to one, not to {shares.sum():g}."
         )
     names = names or tuple(f"group {k + 1}" for k in range(len(shares)))
     if len(set(names)) < len(names):
@@ -429,16 +359,16 @@ def _prevalences(prevalence: Any, names: tuple[str, ...], group_shares: Any) -> 
         own = {label_text(group): value for group, value in prevalence.items()}
         if not isinstance(group_shares, Mapping) or set(own) != set(names):
             raise ValueError(
-                f"prevalence names the groups {', '.join(own)}, and group_shares names "
-                f"{', '.join(names)}: they must be the same."
+                f"The prevalence is given of {', '.join(own)}, and the groups are "
+                f"{', '.join(names)}: both must be named, and alike."
             )
         prevalence = [own[name] for name in names]
     values = to_floats(prevalence, "prevalence")
     if values.ndim > 1 or (values.ndim == 1 and len(values) != len(names)):
         raise ValueError(
-            f"prevalence must be one share of positives, or one for each of the {len(names)} "
+            f"The prevalence must be one share of positives, or one for each of the {len(names)} "
             f"groups, not {prevalence!r}."
         )
     if not np.all((values > 0.0) & (values < 1.0)):
-        raise ValueError(f"prevalence must lie strictly between 0 and 1, not {prevalence!r}.")
+        raise ValueError(f"The prevalence must lie strictly between 0 and 1, not {prevalence!r}.")
     return np.broadcast_to(values, len(names)).astype(np.float64)
