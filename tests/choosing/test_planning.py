@@ -28,14 +28,18 @@ def at_one_cut(**more):
 @pytest.mark.parametrize("power", [0.5, 0.9])
 @pytest.mark.parametrize(("shares", "prevalence"), [((0.5, 0.5), 0.5), ((0.8, 0.2), 0.3)])
 def test_one_cut_without_gaps(shares, prevalence, power):
-    """|W| + 1.645σ ≤ ε has probability 2Φ(ε/σ − 1.645) − 1, and σ² is that of two shares."""
-    plan = at_one_cut(group_shares=shares, prevalence=prevalence, power=power)
+    """|W| + 1.645σ ≤ ε has probability 2Φ(ε/σ − 1.645) − 1, and σ² is that of two shares.
+
+    The tolerance is so small that Newcombe's margin, which is larger of few people, is not.
+    """
+    asked = {"group_shares": shares, "prevalence": prevalence, "power": power}
+    plan = at_one_cut(**asked, tolerance=0.02)
     errors = norm.isf(0.05) + norm.isf((1 - power) / 2)
     per_person = 0.25 * 0.75 / (1 - prevalence) * sum(1 / share for share in shares)
-    assert plan.needed == pytest.approx(per_person * (errors / 0.05) ** 2, rel=0.04)
+    assert plan.needed == pytest.approx(per_person * (errors / 0.02) ** 2, rel=0.04)
     assert plan.people == plan.needed
     assert plan.chance == pytest.approx(power, abs=0.02)
-    assert plan.smallest_tolerance == pytest.approx(0.05, rel=0.02)
+    assert plan.smallest_tolerance == pytest.approx(0.02, rel=0.02)
 
 
 def test_one_cut_with_a_gap():
@@ -93,7 +97,8 @@ def test_it_takes_more_people_for_more(constraint):
     assert (table.diff(axis=1).iloc[:, 1:] > 0).all(axis=None)
     assert table.loc[0.05, 0.9] == plan.needed
     by_gap = [es.plan(**asked, gap=gap).needed for gap in (0.0, 0.01, 0.03)]
-    assert by_gap == sorted(by_gap) and by_gap[2] > 1.5 * by_gap[0]
+    assert by_gap == sorted(by_gap)
+    assert by_gap[2] > 1.5 * by_gap[0]
     by_level = [es.plan(**asked, confidence_level=level).needed for level in (0.8, 0.99)]
     assert by_level[0] < plan.needed < by_level[1]
     assert es.plan(**asked, group_shares=(0.9, 0.1)).needed > plan.needed
@@ -129,7 +134,8 @@ def test_more_groups_take_more_people():
 def test_given_people():
     needed = at_one_cut()
     plan = at_one_cut(n=needed.needed // 2)
-    assert plan.needed == needed.needed and plan.table == needed.table
+    assert plan.needed == needed.needed
+    assert plan.table == needed.table
     assert 0.2 < plan.chance < 0.8
     assert plan.smallest_tolerance == pytest.approx(0.05 * math.sqrt(2), rel=0.03)
     again = at_one_cut(tolerance=plan.smallest_tolerance)
@@ -143,8 +149,9 @@ def test_given_people():
 def test_equal_groups_of_unequal_prevalence_may_differ():
     cuts = es.Cuts(at=0.3)
     plan = es.plan(constraints="selection", cuts=cuts, prevalence=(0.3, 0.35), tolerance=0.1)
-    assert 0.0 < plan.gap < 0.05 and "whose largest gap is" in str(plan)
-    with pytest.raises(ValueError, match="Groups that the score treats alike differ by 0.2"):
+    assert 0.0 < plan.gap < 0.05
+    assert "whose largest gap is" in str(plan)
+    with pytest.raises(ValueError, match="Groups that the score treats alike differ by"):
         es.plan(constraints="selection", cuts=cuts, prevalence=(0.1, 0.7), tolerance=0.1)
 
 
@@ -167,7 +174,8 @@ def test_words_and_numbers():
     assert str(plan).endswith("The fewest are the negatives of women, about 1,200.")
     assert repr(plan) == f"<Plan: {plan}>"
     content = json.loads(json.dumps(plan.to_dict(), allow_nan=False))
-    assert content["format"] == "evenscore.plan" and content["words"] == str(plan)
+    assert content["format"] == "evenscore.plan"
+    assert content["words"] == str(plan)
     assert content["groups"][0] == {
         "name": "women", "share": 0.3, "prevalence": 0.2, "negatives": 1200, "positives": 300,
     }  # fmt: skip
@@ -221,7 +229,7 @@ def test_as_many_samples_are_certified_as_planned(name):
         family = es.AucConstraint.named(more["constraints"])
     law = AssumedLaw.without_gaps(np.array(shares), np.array(prevalence), 0.8)
     law = law.moved([family], more.get("gap", 0.0))
-    rng, samples, within = np.random.default_rng(0), often(100), 0
+    rng, samples, within = np.random.default_rng(0), often(60), 0
     for _ in range(samples):
         cell = rng.choice(law.shares.size, plan.needed, p=law.shares.ravel())
         positive, group = np.divmod(cell, len(shares))
@@ -252,7 +260,7 @@ def test_as_many_samples_are_certified_as_planned(name):
         ({"gap": 0.05}, "A score whose largest gap is 0.05 is not fair within 0.05"),
         ({"n": 3}, "the number of people must be a whole number of at least 16"),
         ({"constraints": []}, "A plan needs a constraint"),
-        ({"constraints": "no such"}, "There is no AUC constraint named 'no such'"),
+        ({"constraints": "no such", "cuts": None}, "There is no AUC constraint named 'no such'"),
         ({"constraints": "bnsp"}, "cuts are for rates by name"),
         ({"cuts": es.Cuts(thresholds=600)}, "Cuts at thresholds cannot be planned"),
         ({"cuts": es.Cuts(thresholds=600), "gap": 0.01}, "Cuts at thresholds cannot be planned"),

@@ -19,7 +19,8 @@ def test_a_sentence_then_tables(tmp_path):
     )
     text = " ".join(result.stdout.split())
     assert text.startswith(str(expected))
-    assert "People needed, by tolerance" in text and "Assumed: scores are normal" in text
+    assert "People needed, by tolerance" in text
+    assert "Assumed: scores are normal" in text
     content = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))
     assert content.pop("evenscore_version") == es.__version__
     assert content == json.loads(json.dumps(expected.to_dict()))

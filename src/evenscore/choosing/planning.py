@@ -309,13 +309,14 @@ def _families(constraints: Any, cuts: Cuts | None) -> list[GapFamily]:
     if not asked:
         raise ValueError("A plan needs a constraint: what should be equal between groups?")
     rates = [one for one in asked if isinstance(one, str) and one in rate_names()]
+    others = as_constraints([one for one in asked if one not in rates])
     if cuts is not None and not rates:
         raise ValueError(
             "cuts are for rates by name, such as 'fnr', and no constraint is one: give the cuts "
             "to the RateConstraint, or leave them out."
         )
     named = [RateConstraint(*rates, cuts=cuts or DEFAULT_CUTS)] if rates else []
-    return [*named, *as_constraints([one for one in asked if one not in rates])]
+    return [*named, *others]
 
 
 def _tolerance(tolerance: float | None, families: Sequence[GapFamily]) -> float:
