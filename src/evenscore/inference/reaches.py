@@ -12,19 +12,20 @@ A gap between AUCs is within ε if its interval of level 1 − 2δ is (two one-s
 them are if each is. Noise is jointly normal, with the covariances of placement values.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from evenscore.inference.bridges import DRAWS, Bridges, grid_steps
-from evenscore.inference.cut_bounds import NormalBounds, Pair, ShareBounds
+from evenscore.inference.bridges import DRAWS, Bridges, Singles, grid_steps
+from evenscore.inference.cut_bounds import Pair, ShareBounds
 from evenscore.inference.cut_gaps import RateErrors, widened_range
 from evenscore.inference.influence import linear_forms, placement_moments
 from evenscore.inference.intervals import Intervals, normal_quantile
 from evenscore.scores import GroupedScores
-from evenscore.scores.arrays import Floats, ratio
+from evenscore.scores.arrays import Bools, Floats, ratio
 from evenscore.scores.rates import Rate
-from evenscore.scores.selection import Ladder
+from evenscore.scores.selection import Ladder, Selected
 
 ROUNDS = 4
 """How often bridges are drawn, 1,500 at a time: 6,000 samples tell the number of people that it
@@ -49,31 +50,56 @@ def reaches_at_cuts(
     errors, z = RateErrors(ladder), normal_quantile(confidence_level)
     places = inside if share_range is None else [widened_range(ladder, *share_range)]
     steps = np.unique(np.concatenate([grid_steps(ladder, *place) for place in places]))
-    fixed, moving = NormalBounds(errors, 1.0), ShareBounds(errors, 1.0)
+    selected = ladder.selected(steps)
+    expected = [
+        gap for rate in rates for gap in _expected(errors, rate, selected, pairs, by_share=shares)
+    ]
     reaches = []
     for number in range(ROUNDS):
         bridges = Bridges(ladder, steps, ROUNDS * int(random_state) + number)
-        largest: Floats | None = None
-        for rate in rates:
-            value = errors.at(rate, bridges.selected).value
-            for pair in pairs:
-                gap = value[:, pair[0]] - value[:, pair[1]]
-                _, error, known = fixed.at(rate, bridges.selected).gap(pair)
-                drawn = bridges.of(rate, pair)
-                noise, wide = drawn.noise, error
-                if shares:
-                    wide = moving.at(rate, bridges.selected).gap(pair)[1]
-                    noise = noise * ratio(wide, error, 1.0).astype(np.float32)[:, None]
-                own = np.abs(gap[:, None].astype(np.float32) + noise)
-                own += (z * wide)[:, None].astype(np.float32)
-                own[~known] = np.inf
-                most = own.max(axis=0).astype(np.float64)
-                if share_range is not None and known.all():
-                    most = bridges.largest_between(own, drawn.stream)
-                largest = most if largest is None else np.maximum(largest, most)
-        assert largest is not None
+        largest = np.zeros(DRAWS)
+        for one in expected:
+            drawn = bridges.of(one.rate, one.pair)
+            own = np.abs(one.value + one.stretched * drawn.noise) + np.float32(z) * one.error
+            own[~one.known] = np.inf
+            most = own.max(axis=0).astype(np.float64)
+            if share_range is not None and one.known.all():
+                most = bridges.largest_between(own, drawn.stream)
+            np.maximum(largest, most, out=largest)
         reaches.append(largest)
     return np.concatenate(reaches)
+
+
+class _Expected(NamedTuple):
+    """A gap at some cuts, (cuts, 1): its value, its error and where it can be told.
+
+    `stretched` is by how much more it strays than at fixed cuts.
+    """
+
+    rate: Rate
+    pair: Pair
+    value: Singles
+    error: Singles
+    stretched: Singles
+    known: Bools
+
+
+def _expected(
+    errors: RateErrors,
+    rate: Rate,
+    selected: Selected,
+    pairs: Sequence[Pair],
+    *,
+    by_share: Sequence[float],
+) -> Iterator[_Expected]:
+    """The gaps of a rate; of cuts that are meant by their shares, errors know of that."""
+    fixed = errors.at(rate, selected)
+    moving = ShareBounds(errors, 1.0).at(rate, selected)
+    for i, j in pairs:
+        _, error, known = fixed.gap((i, j))
+        wide = moving.gap((i, j))[1] if by_share else error
+        columns = fixed.value[:, i] - fixed.value[:, j], wide, ratio(wide, error, 1.0)
+        yield _Expected(rate, (i, j), *(c[:, None].astype(np.float32) for c in columns), known)
 
 
 def reaches_of_differences(
