@@ -114,7 +114,8 @@ def _drawn_error(one: _Expected, noise: Singles) -> Singles:
     """The error that a sample tells, (cuts, draws): it goes with the rates seen in it.
 
     With two hundred people in the smaller group and a rate of 5 %, planned numbers of people were
-    14 % too large without it. Over a range of cuts they are not (benchmarks/planning.py).
+    5 % to 9 % too large without it. Over a range of cuts, where it would cost much time, they are
+    up to 7 % too large if few people are needed (benchmarks/planning.py).
     """
     pick = list(one.pair)
     cuts, _, draws = noise.shape
