@@ -111,6 +111,7 @@ BY_TASK = {"auditing", "cli", "files", "showing"}
 # Parts that are worth testing through what they serve only, by the file that does.
 TESTED_AT = {
     "choosing/test_claims.py": ["choosing.validation"],
+    "choosing/test_planning.py": ["choosing.assumed_law", "choosing.power", "inference.reaches"],
     "datasets/test_real.py": ["datasets.compas_source", "datasets.dataset", "datasets.tables"],
     "gaps/test_curves.py": ["inference.curve_gaps"],
     "gaps/test_family.py": ["gaps.catalogue", "gaps.equalities"],
@@ -209,7 +210,8 @@ SUBMODULES = ("auditing.audit", "repairing", "choosing", "metrics", "showing.plo
 def test_public_functions_are_functions_whatever_is_imported_first(module):
     code = (
         f"import evenscore.{module}, evenscore as es, inspect; "
-        "assert all(inspect.isfunction(f) for f in (es.audit, es.repair, es.tradeoff_path))"
+        "functions = es.audit, es.repair, es.plan, es.tradeoff_path; "
+        "assert all(inspect.isfunction(f) for f in functions)"
     )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True)
     assert done.returncode == 0, done.stderr.decode()

@@ -25,7 +25,14 @@ from evenscore.scores.rates import rate_names
 
 if TYPE_CHECKING:
     from evenscore import datasets, inference, paper
-    from evenscore.choosing import ClaimPrices, TradeoffPath, claim_prices, tradeoff_path
+    from evenscore.choosing import (
+        ClaimPrices,
+        Plan,
+        TradeoffPath,
+        claim_prices,
+        plan,
+        tradeoff_path,
+    )
     from evenscore.learning.base import FairScorer
     from evenscore.learning.boosted import BoostedScorer
     from evenscore.learning.linear import LinearScorer
@@ -51,6 +58,7 @@ __all__ = [
     "GroupedScores",
     "LinearScorer",
     "NeuralScorer",
+    "Plan",
     "PlugInScorer",
     "RateConstraint",
     "Repair",
@@ -68,6 +76,7 @@ __all__ = [
     "inference",
     "metrics",
     "paper",
+    "plan",
     "plots",
     "rate_names",
     "rates_at",
@@ -86,6 +95,8 @@ RENDERERS.update(
         ("comparison", "markdown"): "evenscore.showing.markdown:render_comparison",
         ("comparison", "notebook"): "evenscore.showing.notebook:comparison_html",
         ("comparison", "terminal"): "evenscore.showing.terminal:render_comparison",
+        ("plan", "markdown"): "evenscore.showing.markdown:render_plan",
+        ("plan", "terminal"): "evenscore.showing.terminal:render_plan",
         ("tradeoff", "html"): "evenscore.showing.tradeoff:write",
         ("tradeoff", "markdown"): "evenscore.showing.markdown:render_path",
         ("tradeoff", "notebook"): "evenscore.showing.notebook:path_html",
@@ -109,9 +120,11 @@ _NAMES = {
     "Repair": "repairing",
     "RepairedScorer": "learning.repaired",
     "ClaimPrices": "choosing",
+    "Plan": "choosing",
     "TradeoffPath": "choosing",
     "repair": "repairing",
     "claim_prices": "choosing",
+    "plan": "choosing",
     "tradeoff_path": "choosing",
 }
 

@@ -173,7 +173,6 @@ def test_spare_makes_the_worst_off_group_best_off(seed):
     single = found.min(axis=1).max()  # of single orders, which are all that is offered
     assert least <= -solved.fun + 1e-9
     assert least >= single - 0.06
-    known = np.array([spare.statistics(order) for order in search.orders])
     mixed = linprog(
         [0.0] * len(search.orders) + [-1.0],
         A_ub=np.hstack(

@@ -13,6 +13,7 @@ from evenscore.cli.constraints import constraints
 from evenscore.cli.demo import demo
 from evenscore.cli.errors import GIVEN
 from evenscore.cli.fit import fit
+from evenscore.cli.plan import plan
 from evenscore.cli.repair import repair
 from evenscore.cli.reproduce import reproduce
 from evenscore.cli.score import score
@@ -35,7 +36,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_show_locals=False,  # they may hold data about people
 )
-for command in (audit, verify, fit, repair, score, tradeoff, constraints, reproduce, demo):
+for command in (audit, verify, fit, repair, score, tradeoff, plan, constraints, reproduce, demo):
     app.command()(command)
 
 

@@ -26,6 +26,7 @@ from evenscore.inference.estimate import Estimate, GapKey, check_level
 from evenscore.inference.influence import check_sampling, placement_moments
 from evenscore.inference.intervals import Intervals
 from evenscore.inference.paired import Paired, PairedScores, paired_auc_differences
+from evenscore.inference.reaches import reaches_of_differences
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Bools, Floats
 from evenscore.scores.aucs import auc_matrix, roc_curve
@@ -215,6 +216,17 @@ class AucConstraint(GapFamily):
         """By placement values, at any level."""
         check_scores(scores)
         return difference_intervals(scores, [self._unknown(scores, settings)])
+
+    def reaches(self, scores: GroupedScores, settings: EstimateSettings) -> Floats:
+        """By two one-sided tests of every pair, noise being that of placement values."""
+        return reaches_of_differences(
+            scores,
+            self._sides(scores.cell_weights, settings.pairs),
+            self.intervals(scores, settings),
+            proportions_vary=self._varies(settings),
+            confidence_level=settings.confidence_level,
+            random_state=settings.random_state,
+        )
 
     def _unknown(self, scores: GroupedScores, settings: EstimateSettings) -> AucSides:
         """The gaps before their intervals are known."""

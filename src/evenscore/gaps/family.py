@@ -211,6 +211,16 @@ class GapFamily(ABC):
         keys = self.keys(pair.groups)
         return paired_bootstrap(pair, self.values, keys, self.family, settings)
 
+    def reaches(self, scores: GroupedScores, settings: EstimateSettings) -> Floats:
+        """The smallest tolerance within which all gaps are, in each of many samples like a table.
+
+        How many people a certificate takes is told by them; a family without them says why not.
+        """
+        raise ValueError(
+            f"{self.name} cannot be planned: how its gaps vary between samples is found by drawing "
+            "people again, and there are none yet. It can be audited."
+        )
+
     # ------------------------------------------------------------------ in words
 
     def say(self, estimate: Estimate, words: Words = DEFAULT_WORDS) -> str:

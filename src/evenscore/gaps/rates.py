@@ -44,6 +44,7 @@ from evenscore.inference.cut_gaps import (
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import Estimate, GapKey, check_level
 from evenscore.inference.intervals import Intervals, invert, normal_quantile
+from evenscore.inference.reaches import reaches_at_cuts
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Bools, Floats
 from evenscore.scores.rates import CATALOGUE, Rate, rate_names
@@ -263,6 +264,25 @@ class RateConstraint(GapFamily):
                 )
             )
         return holm(self._with_reasons(estimates, scores, settings.pairs))
+
+    def reaches(self, scores: GroupedScores, settings: EstimateSettings) -> Floats:
+        """Those of the certificate; refused of thresholds, whose scores mean nothing yet."""
+        if self.cuts.thresholds:
+            raise ValueError(
+                "Cuts at thresholds cannot be planned, since nothing is known yet of the score "
+                "they cut: give the shares that will be selected, with between or at."
+            )
+        ladder = self.cuts.ladder(scores)
+        return reaches_at_cuts(
+            ladder,
+            self.entries,
+            self.cuts.steps(ladder),
+            scores.pairs() if settings.pairs is None else settings.pairs,
+            confidence_level=settings.confidence_level,
+            share_range=self.cuts.between,
+            shares=self.cuts.at,
+            random_state=settings.random_state,
+        )
 
     def _threshold(self, ladder: Ladder, step: int, number: int) -> float:
         """The cut of a gap: the users' number if they gave one, or else a score of the sample."""

@@ -107,6 +107,10 @@ class Bridges:
             self._processes[rate.name] = noise, np.sum(np.square(unit) * sides, axis=(1, 2))
         return self._processes[rate.name]
 
+    def of_groups(self, rate: Rate) -> Singles:
+        """The noise of the rate of each group, (cuts, groups, draws)."""
+        return self._process(rate)[0]
+
     def of(self, rate: Rate, pair: tuple[int, int]) -> GapNoise:
         """The noise of the gap of a rate between two groups."""
         i, j = pair

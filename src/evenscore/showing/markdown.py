@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 
 from evenscore.auditing import AuditResult, ComparisonResult
 from evenscore.auditing.blocks import BlockTable
-from evenscore.choosing import TradeoffPath
+from evenscore.choosing import Plan, TradeoffPath
 from evenscore.showing.comparing import comparison_block
 from evenscore.showing.outline import Part, outline
+from evenscore.showing.planning import plan_tables
 from evenscore.showing.tradeoff import path_table
 
 _MARKS = {"gap": "✗ ", "unclear": "? ", "even": "✓ ", "context": ""}
@@ -29,6 +30,14 @@ def render_path(path: TradeoffPath) -> str:
     """The points of a path."""
     table = path_table(path)
     return _joined([f"# {escape(table.title)}", *_table(table)])
+
+
+def render_plan(plan: Plan) -> str:
+    """A plan in words, and its tables."""
+    blocks = ["# How many people it takes", escape(str(plan)), *map(escape, plan.warnings)]
+    for table in plan_tables(plan):
+        blocks += [f"## {escape(table.title)}", *_table(table)]
+    return _joined(blocks)
 
 
 def _joined(blocks: Iterable[str]) -> str:

@@ -13,11 +13,12 @@ from rich.text import Text
 from evenscore.auditing import AuditResult, ComparisonResult
 from evenscore.auditing.blocks import BlockTable
 from evenscore.auditing.parts import Finding
-from evenscore.choosing import TradeoffPath
+from evenscore.choosing import Plan, TradeoffPath
 from evenscore.inference.estimate import Estimate
 from evenscore.showing.comparing import comparison_block
 from evenscore.showing.outline import Part, outline
 from evenscore.showing.outline import gap_table as outline_gaps
+from evenscore.showing.planning import plan_tables
 from evenscore.showing.tradeoff import path_table
 
 _COLOURS = {
@@ -150,6 +151,12 @@ def render_comparison(result: ComparisonResult) -> Group:
 def render_path(path: TradeoffPath) -> Table:
     """The points of a path, as a renderable."""
     return block_table(path_table(path))
+
+
+def render_plan(plan: Plan) -> Group:
+    """A plan in words, and its tables, as a renderable."""
+    warnings = (Text(f"Note: {warning}.") for warning in plan.warnings)
+    return Group(Text(str(plan)), *warnings, Text(""), *map(block_table, plan_tables(plan)))
 
 
 def gap_table(
