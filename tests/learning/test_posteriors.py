@@ -120,6 +120,20 @@ def test_weights_count_as_rows_in_corrections():
         np.testing.assert_allclose(one, two, atol=1e-4)
 
 
+def test_many_rows_are_corrected_by_some(monkeypatch):
+    import evenscore.learning.posteriors as module
+
+    data = gaussian(3000)
+    _, found = cross_fitted(LogisticRegression(), data, folds(len(data)), None)
+    models = CellModels.fit(LogisticRegression(), data, np.arange(len(data)))
+    masses = np.bincount(data.cell, minlength=4).reshape(2, 2) / len(data)
+    whole = CellDensities.fit(models, found, data, masses).of(found)
+    monkeypatch.setattr(module, "_ROWS", 1500)
+    some = CellDensities.fit(models, found, data, masses).of(found)
+    assert np.any(some != whole)
+    assert np.mean(np.abs(np.log(some / whole))) < 0.15
+
+
 # ---------------------------------------------------------------------- rankings
 
 

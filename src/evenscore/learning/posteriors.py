@@ -11,7 +11,7 @@ Probabilities are corrected on rows not trained on, by themselves and jointly (`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 import numpy as np
@@ -22,6 +22,9 @@ from evenscore.learning.recalibration import JointRecalibration, Recalibration, 
 from evenscore.learning.training_set import TrainingSet
 from evenscore.learning.wrapping import fitted, probabilities
 from evenscore.scores.arrays import Floats, Ints
+
+
+_ROWS = 65_536  # that corrections are learned from, at most
 
 
 @final
@@ -74,6 +77,9 @@ class CellDensities:
         cls, models: CellModels, found: Sequence[Floats], data: TrainingSet, masses: Floats
     ) -> Self:
         """Models of all rows, with what the probabilities of rows not trained on tell."""
+        if len(data) > _ROWS:
+            some, data = replace(data, X=np.zeros((len(data), 0))).thinned(_ROWS)
+            found = [part[some] for part in found]
         targets = (data.positive.astype(np.intp), data.codes, data.codes)
         rows = (np.ones(len(data), dtype=bool), ~data.positive, data.positive)
         maps = tuple(
