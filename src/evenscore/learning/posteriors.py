@@ -23,7 +23,6 @@ from evenscore.learning.training_set import TrainingSet
 from evenscore.learning.wrapping import fitted, probabilities
 from evenscore.scores.arrays import Floats, Ints
 
-
 _ROWS = 65_536  # that corrections are learned from, at most
 
 
