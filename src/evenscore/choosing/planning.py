@@ -211,8 +211,9 @@ def plan(
     >>> cuts = Cuts(at=0.25)
     >>> print(plan(tolerance=0.05, cuts=cuts, group_shares=(0.7, 0.3), prevalence=0.2))
     It takes about 24,700 people to certify with 95% confidence that no two groups differ by more \
-than 0.05 in fpr and fnr at the cut that selects at most 25% of everyone: with so many, a score \
-without gaps is certified in 90% of samples. The fewest are the positives of group 2, about 1,482.
+than 0.05 in false positive rate and false negative rate at the cut that selects at most 25% of \
+everyone: with so many, a score without gaps is certified in 90% of samples. The fewest are the \
+positives of group 2, about 1,482.
     """
     families = _families(constraints, cuts)
     tolerance = _tolerance(tolerance, families)
@@ -259,7 +260,7 @@ without gaps is certified in 90% of samples. The fewest are the positives of gro
     if smallest[1] < LEAST_AMONG:
         warnings = (f"the {smallest[0]} would be only {smallest[1]}: take it with care",)
     return Plan(
-        tuple(family.name for family in families),
+        tuple(map(_said, families)),
         tolerance,
         power,
         level,
@@ -283,6 +284,16 @@ without gaps is certified in 90% of samples. The fewest are the positives of gro
         ),
         warnings,
     )
+
+
+def _said(family: GapFamily) -> str:
+    """What should be equal, in words: rates by their titles."""
+    asked = family.rates_at_cuts
+    if asked is None:
+        return family.name
+    titles = [rate.title for rate in asked.rates]
+    last = f" and {titles[-1]}" if len(titles) > 1 else titles[-1]
+    return f"{', '.join(titles[:-1])}{last} {asked.cuts.text()}"
 
 
 def _smallest(
