@@ -30,6 +30,7 @@ from evenscore.gaps.family import (
 )
 from evenscore.gaps.smooth import SmoothCells, Surrogate
 from evenscore.gaps.words import DEFAULT_WORDS, Words
+from evenscore.inference.cut_certificates import certify_rates
 from evenscore.inference.cut_gaps import (
     LEAST_AMONG,
     LEAST_OF_CLASS,
@@ -43,6 +44,7 @@ from evenscore.inference.cut_gaps import (
 )
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import Estimate, GapKey, check_level
+from evenscore.inference.gap_certificates import GapCertificate
 from evenscore.inference.intervals import Intervals, invert, normal_quantile
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Bools, Floats
@@ -224,6 +226,44 @@ class RateConstraint(GapFamily):
             return low, high
 
         return ends
+
+    def certify(
+        self,
+        scores: GroupedScores,
+        *,
+        tolerance: float,
+        confidence_level: float = 0.95,
+        random_state: int = 0,
+    ) -> GapCertificate:
+        """By intersection-union over all cuts, rates and pairs: `inference.cut_certificates`."""
+        tolerance = tolerance if self.tolerance is None else self.tolerance
+        found = super().certify(
+            scores,
+            tolerance=tolerance,
+            confidence_level=confidence_level,
+            random_state=random_state,
+        )
+        ladder = self.cuts.ladder(scores)
+        proof = certify_rates(
+            ladder,
+            self.entries,
+            self.cuts.steps(ladder),
+            tolerance=tolerance,
+            confidence_level=confidence_level,
+            share_range=self.cuts.between,
+            shares=self.cuts.at,
+            random_state=random_state,
+        )
+        told = found.words if not proof.certified and np.isnan(found.reach) else proof.words
+        return replace(
+            found,
+            method="intersection_union",
+            certified=proof.certified,
+            reach=found.reach if np.isnan(found.reach) else proof.reach,
+            smallest=proof.smallest,
+            words=told,
+            warnings=proof.warnings,
+        )
 
     def _estimated(self, scores: GroupedScores, settings: EstimateSettings) -> list[Estimate]:
         """The gaps with their intervals, and the cut where each is largest."""

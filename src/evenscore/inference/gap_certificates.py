@@ -1,0 +1,197 @@
+"""Certificates of gaps of any kind: all of them are at most a tolerance ε, as one statement.
+
+*Equivalence.* For every gap two one-sided tests, that it is more than ε and that it is less than
+−ε, reject at level δ if its interval of level 1 − 2δ lies within ±ε. If all gaps are within, then
+"all are at most ε" is one statement that is false with probability δ at most: were some gap larger,
+its own test would pass by mistake no more often than that (intersection-union; nothing is to be
+corrected for). The smallest ε that the same data would have certified is the end of those intervals
+that lies farthest from zero, the *reach*.
+
+*How many people would decide.* With c times as many people intervals are √c times shorter: those of
+normal quantile z are then what those of z/√c are now. Let a_k be the largest quantile at which an
+end of the k-th interval is still within, if the gaps are as seen. It will be within with c times
+the people unless chance moves it by more than √c a_k − z standard errors, so that all are certified
+nine times out of ten if Σ Φ(z − √c a_k) ≤ 0.1, over both ends of all gaps. A gap seen to be larger
+than ε is instead shown to be so nine times out of ten if √c b ≥ z' + 1.28, where b is the largest
+quantile at which its interval lies wholly beyond ε and z' is corrected for the number of gaps.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from evenscore.inference.cut_bounds import POWER
+from evenscore.inference.estimate import check_between, check_level, percent
+from evenscore.inference.intervals import Intervals, largest_quantile, normal_quantile
+from evenscore.scores.arrays import Floats
+
+Decision = Literal["", "certify", "refute"]
+ProofMethod = Literal["equivalence", "intersection_union"]
+
+UNREASONABLE = 100.0
+"""Times the people: with more than that needed, it is said that no reasonable number decides."""
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class GapCertificate:
+    """That all gaps of a constraint are at most a tolerance, or by how much that is missed.
+
+    `reach` is the smallest tolerance that would have been certified, NaN if none could be. `title`
+    names the gap that stands farthest out and `gap` is its size as seen. If it is not certified,
+    `times` is how many times the people would have decided nine times out of ten, were the gaps as
+    seen: to "certify" it or to "refute" it, as `decision` says; infinite if no number would, NaN if
+    it is certified. `smallest` is the smallest cell and the number of its people.
+
+    >>> print(certify_gaps(
+    ...     np.array([0.01]), ["bnsp, a and b"], lambda z: (0.01 - 0.02 * z, 0.01 + 0.02 * z),
+    ...     constraint="bnsp", tolerance=0.05))
+    Certified with 95% confidence: the gaps in bnsp are at most 0.05 between groups.
+    """
+
+    constraint: str
+    method: ProofMethod
+    tolerance: float
+    confidence_level: float
+    certified: bool
+    reach: float
+    gap: float
+    title: str
+    times: float
+    decision: Decision
+    smallest: tuple[str, int]
+    words: str
+    warnings: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.words
+
+    @property
+    def missed_by(self) -> float:
+        """By how much the tolerance is missed; NaN if nothing can be told, 0 if it is certified."""
+        return 0.0 if self.certified else max(self.reach - self.tolerance, 0.0)
+
+    def reach_with(self, times: float) -> float:
+        """About the tolerance that so many times the people could have certified."""
+        return self.gap + (self.reach - self.gap) / math.sqrt(times)
+
+
+def certify_gaps(
+    values: Floats,
+    titles: Sequence[str],
+    intervals: Intervals,
+    *,
+    constraint: str,
+    tolerance: float,
+    confidence_level: float = 0.95,
+    reasons: Sequence[str] = (),
+    smallest: tuple[str, int] = ("people", 0),
+) -> GapCertificate:
+    """Whether all gaps are at most a tolerance: two one-sided tests of each.
+
+    Parameters
+    ----------
+    values
+        The gaps as seen.
+    titles
+        Their names.
+    intervals
+        Their intervals at any normal quantile, NaN where there is none.
+    constraint
+        What is certified.
+    tolerance
+        The largest gap that may be.
+    confidence_level
+        Of the whole statement.
+    reasons
+        Why a gap or its interval cannot be computed, if so.
+    smallest
+        The smallest cell and how many people are in it.
+
+    Returns
+    -------
+    GapCertificate
+        The certificate, or by how much it is missed.
+    """
+    tolerance = check_between(tolerance, "tolerance")
+    level = check_level(confidence_level)
+    n = len(values)
+    if not n:
+        raise ValueError("A certificate compares groups, but there are not two of them.")
+    low, high = intervals(np.full(n, normal_quantile(level)))
+    bound = np.maximum(np.abs(low), np.abs(high))
+    unknown = np.isnan(values) | np.isnan(bound)
+    k = int(np.argmax(np.where(unknown, np.inf, bound)))
+    size, reach = abs(float(values[k])), float(bound[k])
+    certified = bool(not unknown.any() and reach <= tolerance + _ROUNDING)
+    times, decision = math.nan, ""
+    if unknown.any():
+        reach, times = math.nan, math.inf
+        why = next((text for text in reasons if text), f"{titles[k]} has no interval on these data")
+        words = f"Not certified: {why}."
+    elif certified:
+        words = (
+            f"Certified with {percent(level)} confidence: the gaps in {constraint} are at most "
+            f"{tolerance:g} between groups."
+        )
+    else:
+        times, decision = times_to_decide(intervals, n, tolerance, level)
+        words = (
+            f"Not certified: {titles[k]}, is {size:.3f}, and perhaps {reach:.3f}, more than "
+            f"{tolerance:g}."
+        )
+    return GapCertificate(
+        constraint, "equivalence", tolerance, level, certified, reach, size, titles[k],
+        times, decision, smallest, words,
+    )  # fmt: skip
+
+
+def times_to_decide(
+    intervals: Intervals, n: int, tolerance: float, level: float
+) -> tuple[float, Decision]:
+    """How many times the people would decide nine times out of ten, and what they would do.
+
+    Infinite if the gap seen lies at the tolerance, or within it where it is looked for but not in
+    the surroundings that must be looked at too.
+
+    >>> times, decision = times_to_decide(lambda z: (-0.02 * z, 0.02 * z), 1, 0.05, 0.95)
+    >>> round(times, 2), decision
+    (1.73, 'certify')
+    """
+    from scipy.special import ndtr
+
+    z = normal_quantile(level)
+    ends = [
+        largest_quantile(lambda q: intervals(q)[0] >= -tolerance, n),
+        largest_quantile(lambda q: intervals(q)[1] <= tolerance, n),
+    ]
+    within = np.concatenate(ends)
+    if within.min() > 0.0:
+
+        def fails(root: float) -> bool:
+            return bool(np.sum(ndtr(z - root * within)) > 1.0 - POWER)
+
+        far = 1.0
+        while fails(far):
+            far *= 2.0
+        near = far / 2.0 if far > 1.0 else 0.0
+        for _ in range(40):
+            middle = (near + far) / 2.0
+            near, far = (middle, far) if fails(middle) else (near, middle)
+        return max(far**2, 1.0), "certify"
+
+    def outside(q: Floats) -> Floats:
+        low, high = intervals(q)
+        return np.asarray((low > tolerance) | (high < -tolerance))
+
+    beyond = float(largest_quantile(outside, n).max())
+    needed = normal_quantile(1.0 - (1.0 - level) / n)
+    if beyond >= needed:
+        return 1.0, "refute"
+    if beyond <= 0.0:
+        return math.inf, ""
+    return ((needed + normal_quantile(POWER)) / beyond) ** 2, "refute"
