@@ -25,7 +25,14 @@ from evenscore.scores.rates import rate_names
 
 if TYPE_CHECKING:
     from evenscore import datasets, inference, paper
-    from evenscore.choosing import ClaimPrices, TradeoffPath, claim_prices, tradeoff_path
+    from evenscore.choosing import (
+        CertifiedChoice,
+        ClaimPrices,
+        TradeoffPath,
+        certified_choice,
+        claim_prices,
+        tradeoff_path,
+    )
     from evenscore.learning.base import FairScorer
     from evenscore.learning.boosted import BoostedScorer
     from evenscore.learning.linear import LinearScorer
@@ -41,6 +48,7 @@ __all__ = [
     "AucConstraint",
     "AuditResult",
     "BoostedScorer",
+    "CertifiedChoice",
     "ClaimPrices",
     "CurveConstraint",
     "Cuts",
@@ -59,6 +67,7 @@ __all__ = [
     "Words",
     "audit",
     "audit_scores",
+    "certified_choice",
     "claim_prices",
     "constraint_names",
     "datasets",
@@ -80,6 +89,10 @@ RENDERERS.update(
         ("audit", "markdown"): "evenscore.showing.markdown:render",
         ("audit", "notebook"): "evenscore.showing.notebook:audit_html",
         ("audit", "terminal"): "evenscore.showing.terminal:render",
+        ("certified", "html"): "evenscore.showing.certified:write",
+        ("certified", "markdown"): "evenscore.showing.markdown:render_choice",
+        ("certified", "notebook"): "evenscore.showing.notebook:choice_html",
+        ("certified", "terminal"): "evenscore.showing.terminal:render_choice",
         ("comparison", "html"): "evenscore.showing.report:write_comparison",
         ("comparison", "markdown"): "evenscore.showing.markdown:render_comparison",
         ("comparison", "notebook"): "evenscore.showing.notebook:comparison_html",
@@ -105,9 +118,11 @@ _NAMES = {
     "NeuralScorer": "learning.neural",
     "Repair": "repairing",
     "RepairedScorer": "learning.repaired",
+    "CertifiedChoice": "choosing",
     "ClaimPrices": "choosing",
     "TradeoffPath": "choosing",
     "repair": "repairing",
+    "certified_choice": "choosing",
     "claim_prices": "choosing",
     "tradeoff_path": "choosing",
 }

@@ -214,11 +214,13 @@ class GapFamily(ABC):
         tolerance: float,
         confidence_level: float = 0.95,
         random_state: int = 0,
+        foresee: bool = True,
     ) -> GapCertificate:
         """Whether all gaps of all pairs of groups are at most a tolerance, as one statement.
 
         The family's own tolerance comes first. The score must not have been learned from these
-        people. By default two one-sided tests of every gap, by its own `intervals`.
+        people. By default two one-sided tests of every gap, by its own `intervals`. With `foresee`
+        it is also said how many people would decide, where these do not.
         """
         settings = EstimateSettings(confidence_level, random_state=random_state)
         keys, values = self.keys(scores.groups), self.values(scores)
@@ -234,6 +236,7 @@ class GapFamily(ABC):
             confidence_level=confidence_level,
             reasons=self.reasons(scores, values, None),
             smallest=(scores.cell_name(cell), round(float(scores.cell_counts.reshape(-1)[cell]))),
+            foresee=foresee,
         )
 
     def paired(self, pair: PairedScores, settings: EstimateSettings) -> list[Paired]:

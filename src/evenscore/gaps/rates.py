@@ -234,6 +234,7 @@ class RateConstraint(GapFamily):
         tolerance: float,
         confidence_level: float = 0.95,
         random_state: int = 0,
+        foresee: bool = True,
     ) -> GapCertificate:
         """By intersection-union over all cuts, rates and pairs: `inference.cut_certificates`."""
         tolerance = tolerance if self.tolerance is None else self.tolerance
@@ -242,6 +243,7 @@ class RateConstraint(GapFamily):
             tolerance=tolerance,
             confidence_level=confidence_level,
             random_state=random_state,
+            foresee=foresee,
         )
         ladder = self.cuts.ladder(scores)
         proof = certify_rates(

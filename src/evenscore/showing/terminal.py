@@ -13,8 +13,9 @@ from rich.text import Text
 from evenscore.auditing import AuditResult, ComparisonResult
 from evenscore.auditing.blocks import BlockTable
 from evenscore.auditing.parts import Finding
-from evenscore.choosing import TradeoffPath
+from evenscore.choosing import CertifiedChoice, TradeoffPath
 from evenscore.inference.estimate import Estimate
+from evenscore.showing.certified import choice_table
 from evenscore.showing.comparing import comparison_block
 from evenscore.showing.outline import Part, outline
 from evenscore.showing.outline import gap_table as outline_gaps
@@ -22,6 +23,7 @@ from evenscore.showing.tradeoff import path_table
 
 _COLOURS = {
     "beyond": "red", "within": "green", "cannot tell": "yellow", "undefined": "dim",
+    "passed": "green", "passed, chosen": "green", "failed": "red", "not tested": "dim",
     "smaller gap": "green", "higher": "green", "larger gap": "red", "lower": "red",
 }  # fmt: skip
 _MARKS = {"gap": ("✗", "red"), "unclear": ("?", "yellow"), "even": ("✓", "green")}
@@ -150,6 +152,18 @@ def render_comparison(result: ComparisonResult) -> Group:
 def render_path(path: TradeoffPath) -> Table:
     """The points of a path, as a renderable."""
     return block_table(path_table(path))
+
+
+def render_choice(choice: CertifiedChoice) -> Group:
+    """The sentence, then the candidates without the names of gaps, as a renderable."""
+    table = choice_table(choice)
+    rows = tuple(row[:-1] for row in table.rows)
+    more = [Text(text) for text in (choice.ended, choice.cost) if text]
+    return Group(
+        Text(choice.words, style="bold"),
+        *more,
+        block_table(replace(table, columns=table.columns[:-1], rows=rows)),
+    )
 
 
 def gap_table(
