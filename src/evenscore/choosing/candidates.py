@@ -105,8 +105,8 @@ def check_groups(known: Sequence[Hashable], data: TrainingSet) -> None:
     missing = [group for group in known if group not in data.groups]
     if missing and len(missing) < len(known):
         raise ValueError(
-            f"The held-out rows have nobody of group {label_text(missing[0])}, with which candidates "
-            "were fitted: nothing could be certified about it."
+            f"The held-out rows have nobody of group {label_text(missing[0])}, but candidates were "
+            "fitted with some: nothing could be certified about it."
         )
 
 

@@ -13,11 +13,14 @@ from evenscore.auditing.showable import Showable
 from evenscore.auditing.stored import read_json
 from evenscore.files.atomic import write_atomically
 from evenscore.inference.estimate import Estimate, percent
-from evenscore.inference.gap_certificates import UNREASONABLE, GapCertificate
+from evenscore.inference.gap_certificates import GapCertificate
 
 Outcome = Literal["passed", "failed", "not tested"]
 
 FORMAT, VERSION = "evenscore.certified_choice", "1.0"
+
+UNREASONABLE, UNHEARD_OF = 100.0, 1e6
+"""If so many times the people would be needed, and so many more, it is said that none would do."""
 
 MEANING = (
     "People whom no candidate has learned from tested them one after the other, in an order fixed "
@@ -291,9 +294,9 @@ def more_words(test: CandidateTest, n_held_out: int) -> str:
     times, decision = test.times()
     if decision == "refute" and times <= 1.0:
         return "It is less fair than that for certain: more people would not help."
-    if not times <= UNREASONABLE:
-        return "No reasonable number of people would decide: the gap lies too near the tolerance."
     more = max((times - 1.0) * n_held_out, 1.0)
+    if math.isnan(more) or (times > UNREASONABLE and more > UNHEARD_OF):
+        return "No reasonable number of people would decide: the gap seen is near the tolerance."
     rounded = math.ceil(round(more, 1 - math.floor(math.log10(more))))
     does = "certify it" if decision == "certify" else "show that it is less fair than that"
     return (

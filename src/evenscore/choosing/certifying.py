@@ -180,8 +180,8 @@ def certify_path(
         )
     data = held_out.read(as_fitted(to_array(held_out.y, "y"), classes, "the path"))
     check_groups(own.read(to_array(path.y, "y") == classes[1]).groups, data)
-    front = [path.points[k] for k in path.pareto]
-    front.sort(key=lambda point: (np.nan_to_num(point.worst_gap, nan=np.inf), point.auc.value))
+    front = [path.points[k] for k in reversed(path.pareto)]  # of equals the more constrained
+    front.sort(key=lambda point: np.nan_to_num(point.worst_gap, nan=np.inf))
     turns = [Turn(str(point), own.fitting(path.scorer_at(point))) for point in front]
     return choose(turns, held_out, data, asked)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Parameter = Literal["tolerance", "strength"]
 
-FORMAT, VERSION = "evenscore.tradeoff", "2.1"
+FORMAT, VERSION = "evenscore.tradeoff", "2.2"
 
 CHOSEN_HERE = (
     "The rows that report a point also choose it: the AUC and gaps of a chosen point look a little "

@@ -236,6 +236,7 @@ class GapFamily(ABC):
             confidence_level=confidence_level,
             reasons=self.reasons(scores, values, None),
             smallest=(scores.cell_name(cell), round(float(scores.cell_counts.reshape(-1)[cell]))),
+            worth=float(scores.independent_sizes.reshape(-1)[used].min(initial=np.inf)),
             foresee=foresee,
         )
 

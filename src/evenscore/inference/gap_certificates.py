@@ -7,6 +7,11 @@ its own test would pass by mistake no more often than that (intersection-union; 
 corrected for). The smallest ε that the same data would have certified is the end of those intervals
 that lies farthest from zero, the *reach*.
 
+Where a cell is small, intervals are right to first order only. With twenty positives of a group,
+nearly all of whom outrank all negatives, gaps in bnsp at the tolerance were certified in 6.1 % of
+8,000 samples instead of 5 %. Quantiles are therefore taken 1 + 1/m times as large, m being how many
+independent people the smallest cell is worth (MEASURED).
+
 *How many people would decide.* With c times as many people intervals are √c times shorter: those of
 normal quantile z are then what those of z/√c are now. Let a_k be the largest quantile at which an
 end of the k-th interval is still within, if the gaps are as seen. It will be within with c times
@@ -30,9 +35,6 @@ from evenscore.scores.arrays import Bools, Floats
 
 Decision = Literal["", "certify", "refute"]
 ProofMethod = Literal["equivalence", "intersection_union"]
-
-UNREASONABLE = 100.0
-"""Times the people: with more than that needed, it is said that no reasonable number decides."""
 
 _ROUNDING = 1e-12
 
@@ -90,6 +92,7 @@ def certify_gaps(
     confidence_level: float = 0.95,
     reasons: Sequence[str] = (),
     smallest: tuple[str, int] = ("people", 0),
+    worth: float = math.inf,
     foresee: bool = True,
 ) -> GapCertificate:
     """Whether all gaps are at most a tolerance: two one-sided tests of each.
@@ -112,6 +115,8 @@ def certify_gaps(
         Why a gap or its interval cannot be computed, if so.
     smallest
         The smallest cell and how many people are in it.
+    worth
+        How many independent people the smallest cell is worth.
     foresee
         Say how many people would decide, if it is not certified; that takes ten times as long.
 
@@ -125,7 +130,8 @@ def certify_gaps(
     n = len(values)
     if not n:
         raise ValueError("A certificate compares groups, but there are not two of them.")
-    low, high = intervals(np.full(n, normal_quantile(level)))
+    z = normal_quantile(level) * (1.0 + 1.0 / max(worth, 1.0))
+    low, high = intervals(np.full(n, z))
     bound = np.maximum(np.abs(low), np.abs(high))
     unknown = np.isnan(values) | np.isnan(bound)
     k = int(np.argmax(np.where(unknown, np.inf, bound)))

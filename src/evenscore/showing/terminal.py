@@ -155,14 +155,14 @@ def render_path(path: TradeoffPath) -> Table:
 
 
 def render_choice(choice: CertifiedChoice) -> Group:
-    """The sentence, then the candidates without the names of gaps, as a renderable."""
+    """The sentence, then the candidates; tolerances and names of gaps are in the sentence."""
     table = choice_table(choice)
-    rows = tuple(row[:-1] for row in table.rows)
+    rows = tuple(row[:-2] for row in table.rows)
     more = [Text(text) for text in (choice.ended, choice.cost) if text]
     return Group(
         Text(choice.words, style="bold"),
         *more,
-        block_table(replace(table, columns=table.columns[:-1], rows=rows)),
+        block_table(replace(table, columns=table.columns[:-2], rows=rows)),
     )
 
 

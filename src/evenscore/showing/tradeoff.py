@@ -154,7 +154,7 @@ def page(
         prices=None if claims is None else price_table(claims),
         certified=None if certified is None else section(certified),
         refusal=refusal,
-        choice=CHOSEN_HERE if chosen is not None else "",
+        choice=CHOSEN_HERE if chosen is not None and certified is None else "",
         assumption=assumption,
         version=__version__,
     )
