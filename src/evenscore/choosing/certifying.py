@@ -13,7 +13,7 @@ The order decides the power, never the guarantee: the candidate expected to be f
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,13 +32,13 @@ from evenscore.choosing.candidates import (
     positive_of,
     scores_of,
 )
-from evenscore.choosing.certified import CandidateTest, CertifiedChoice, in_words
+from evenscore.choosing.certified import CandidateTest, CertifiedChoice, Outcome, in_words
 from evenscore.choosing.path import TradeoffPath, at_point, point_name
 from evenscore.choosing.validation import grid_of, seeded
 from evenscore.gaps import ConstraintLike, EstimateSettings, GapFamily, as_constraints
 from evenscore.gaps.family import family_estimates
 from evenscore.inference.aucs import auc_estimates
-from evenscore.inference.estimate import check_between, check_level
+from evenscore.inference.estimate import Estimate, check_between, check_level
 from evenscore.learning.parameters import seed_of
 from evenscore.learning.progress import progress
 from evenscore.learning.training_set import TrainingSet
@@ -189,23 +189,20 @@ def certify_path(
 # ---------------------------------------------------------------------- the tests
 
 
+@dataclass(frozen=True)
 class Asked:
-    """What is to be certified, and how sure it has to be."""
+    """What is to be certified, and how sure it has to be; if `brief`, only what decides is told."""
 
-    def __init__(
-        self,
-        families: Sequence[GapFamily],
-        tolerance: float,
-        level: float,
-        verbose: bool | int = False,
-        *,
-        foresee: bool = True,
-    ) -> None:
-        self.families = families
-        self.tolerance = check_between(tolerance, "tolerance")
-        self.level = check_level(level)
-        self.verbose, self.foresee = verbose, foresee
-        if not families:
+    families: Sequence[GapFamily]
+    tolerance: float
+    level: float
+    verbose: bool | int = False
+    brief: bool = False
+
+    def __post_init__(self) -> None:
+        check_between(self.tolerance, "tolerance")
+        check_level(self.level)
+        if not self.families:
             raise ValueError("Say what is to be certified: pass constraints.")
 
     def test(self, name: str, scores: GroupedScores) -> CandidateTest:
@@ -215,14 +212,16 @@ class Asked:
                 scores,
                 tolerance=self.tolerance,
                 confidence_level=self.level,
-                foresee=self.foresee,
+                foresee=not self.brief,
             )
             for family in self.families
         )
-        passed = all(one.certified for one in certificates)
+        outcome: Outcome = "passed" if all(one.certified for one in certificates) else "failed"
         auc, _ = auc_estimates(scores, confidence_level=self.level)
-        gaps = family_estimates(scores, self.families, EstimateSettings(self.level))
-        return CandidateTest(name, "passed" if passed else "failed", auc, tuple(gaps), certificates)
+        gaps: list[Estimate] = []
+        if not self.brief:
+            gaps = family_estimates(scores, self.families, EstimateSettings(self.level))
+        return CandidateTest(name, outcome, auc, tuple(gaps), certificates)
 
 
 def choose(turns: Sequence[Turn], rows: Given, data: TrainingSet, asked: Asked) -> CertifiedChoice:
@@ -244,8 +243,8 @@ def choose(turns: Sequence[Turn], rows: Given, data: TrainingSet, asked: Asked) 
         chosen,
         tuple(tests),
         tuple(family.name for family in asked.families),
-        asked.tolerance,
-        asked.level,
+        float(asked.tolerance),
+        float(asked.level),
         len(data),
         None,
         *in_words(tests, chosen, asked.level, len(data)),

@@ -10,6 +10,7 @@ refused more often (fnr); where it is bad, people who do not must not be selecte
 Both together may cost much AUC.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final
@@ -44,7 +45,7 @@ from evenscore.inference.cut_gaps import (
 )
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import Estimate, GapKey, check_level
-from evenscore.inference.gap_certificates import GapCertificate
+from evenscore.inference.gap_certificates import GapCertificate, times_to_decide
 from evenscore.inference.intervals import Intervals, invert, normal_quantile
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Bools, Floats
@@ -238,13 +239,7 @@ class RateConstraint(GapFamily):
     ) -> GapCertificate:
         """By intersection-union over all cuts, rates and pairs: `inference.cut_certificates`."""
         tolerance = tolerance if self.tolerance is None else self.tolerance
-        found = super().certify(
-            scores,
-            tolerance=tolerance,
-            confidence_level=confidence_level,
-            random_state=random_state,
-            foresee=foresee,
-        )
+        check_scores(scores)
         ladder = self.cuts.ladder(scores)
         proof = certify_rates(
             ladder,
@@ -256,16 +251,23 @@ class RateConstraint(GapFamily):
             shares=self.cuts.at,
             random_state=random_state,
         )
-        told = found.words if not proof.certified and np.isnan(found.reach) else proof.words
-        return replace(
-            found,
-            method="intersection_union",
-            certified=proof.certified,
-            reach=found.reach if np.isnan(found.reach) else proof.reach,
-            smallest=proof.smallest,
-            words=told,
-            warnings=proof.warnings,
-        )
+        values = self.values(scores)
+        unknown = np.isnan(values)
+        k = int(np.argmax(np.where(unknown, np.inf, np.abs(values))))
+        found = GapCertificate(
+            self.name, "intersection_union", proof.tolerance, proof.confidence_level,
+            proof.certified, proof.reach, abs(float(values[k])), self.keys(scores.groups)[k].title,
+            math.nan, "", proof.smallest, proof.words, proof.warnings,
+        )  # fmt: skip
+        if unknown.any():
+            why = next(filter(None, self.reasons(scores, values, None)))
+            return replace(found, certified=False, reach=math.nan, words=f"Not certified: {why}.")
+        if proof.certified or not foresee:
+            return found
+        asked = EstimateSettings(confidence_level, random_state=random_state)
+        intervals = self.intervals(scores, asked)
+        times, decision = times_to_decide(values, intervals, tolerance, confidence_level)
+        return replace(found, times=times, decision=decision)
 
     def _estimated(self, scores: GroupedScores, settings: EstimateSettings) -> list[Estimate]:
         """The gaps with their intervals, and the cut where each is largest."""

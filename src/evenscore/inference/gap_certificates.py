@@ -17,8 +17,8 @@ normal quantile z are then what those of z/√c are now. Let a_k be the largest 
 end of the k-th interval is still within, if the gaps are as seen. It will be within with c times
 the people unless chance moves it by more than √c a_k − z standard errors, so that all are certified
 nine times out of ten if Σ Φ(z − √c a_k) ≤ 0.1, over both ends of all gaps. A gap seen to be larger
-than ε is instead shown to be so nine times out of ten if √c b ≥ z' + 1.28, where b is the largest
-quantile at which its interval lies wholly beyond ε and z' is corrected for the number of gaps.
+than ε is instead shown to be so nine times out of ten if √c b ≥ z' + 1.28, where b is how many
+standard errors it lies beyond ε and z' is the quantile corrected for the number of gaps.
 """
 
 import math
@@ -31,7 +31,7 @@ import numpy as np
 from evenscore.inference.cut_bounds import POWER
 from evenscore.inference.estimate import check_between, check_level, percent
 from evenscore.inference.intervals import Intervals, largest_quantile, normal_quantile
-from evenscore.scores.arrays import Bools, Floats
+from evenscore.scores.arrays import Floats
 
 Decision = Literal["", "certify", "refute"]
 ProofMethod = Literal["equivalence", "intersection_union"]
@@ -150,7 +150,7 @@ def certify_gaps(
         )
     else:
         if foresee:
-            times, decision = times_to_decide(intervals, n, tolerance, level)
+            times, decision = times_to_decide(values, intervals, tolerance, level)
         words = (
             f"Not certified: {titles[k]}, is {size:.3f}, and perhaps {reach:.3f}, more than "
             f"{tolerance:g}."
@@ -162,26 +162,30 @@ def certify_gaps(
 
 
 def times_to_decide(
-    intervals: Intervals, n: int, tolerance: float, level: float
+    values: Floats, intervals: Intervals, tolerance: float, level: float
 ) -> tuple[float, Decision]:
     """How many times the people would decide nine times out of ten, and what they would do.
 
     Infinite if the gap seen lies at the tolerance, or within it where it is looked for but not in
     the surroundings that must be looked at too.
 
-    >>> times, decision = times_to_decide(lambda z: (-0.02 * z, 0.02 * z), 1, 0.05, 0.95)
+    >>> times, decision = times_to_decide(
+    ...     np.zeros(1), lambda z: (-0.02 * z, 0.02 * z), 0.05, 0.95)
     >>> round(times, 2), decision
     (1.73, 'certify')
     """
     from scipy.special import ndtr
 
-    z = normal_quantile(level)
-    ends = [
-        largest_quantile(lambda q: intervals(q)[0] >= -tolerance, n),
-        largest_quantile(lambda q: intervals(q)[1] <= tolerance, n),
-    ]
-    within = np.concatenate(ends)
-    if within.min() > 0.0:
+    n, z = len(values), normal_quantile(level)
+    sizes = np.abs(values)
+    if sizes.max() <= tolerance:
+        ends = [
+            largest_quantile(lambda q: intervals(q)[0] >= -tolerance, n),
+            largest_quantile(lambda q: intervals(q)[1] <= tolerance, n),
+        ]
+        within = np.concatenate(ends)
+        if within.min() <= 0.0:
+            return math.inf, ""
 
         def fails(root: float) -> bool:
             return bool(np.sum(ndtr(z - root * within)) > 1.0 - POWER)
@@ -189,20 +193,17 @@ def times_to_decide(
         far = 1.0
         while fails(far):
             far *= 2.0
-        near = far / 2.0 if far > 1.0 else 0.0
+        near = far / 2.0
         for _ in range(40):
             middle = (near + far) / 2.0
             near, far = (middle, far) if fails(middle) else (near, middle)
         return max(far**2, 1.0), "certify"
-
-    def outside(q: Floats) -> Bools:
-        low, high = intervals(q)
-        return np.asarray((low > tolerance) | (high < -tolerance))
-
-    beyond = float(largest_quantile(outside, n).max())
-    needed = normal_quantile(1.0 - (1.0 - level) / n)
-    if beyond >= needed:
+    corrected = normal_quantile(1.0 - (1.0 - level) / n)
+    low, high = intervals(np.full(n, corrected))
+    if np.any((low > tolerance) | (high < -tolerance)):
         return 1.0, "refute"
-    if beyond <= 0.0:
-        return math.inf, ""
-    return ((needed + normal_quantile(POWER)) / beyond) ** 2, "refute"
+    low, high = intervals(np.full(n, z))
+    error = (np.maximum(np.abs(low), np.abs(high)) - sizes) / z
+    with np.errstate(divide="ignore", invalid="ignore"):
+        beyond = float(np.nanmax(np.where(sizes > tolerance, (sizes - tolerance) / error, 0.0)))
+    return max(((corrected + normal_quantile(POWER)) / beyond) ** 2, 1.0), "refute"
