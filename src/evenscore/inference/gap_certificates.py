@@ -10,7 +10,8 @@ that lies farthest from zero, the *reach*.
 Where a cell is small, intervals are right to first order only. With twenty positives of a group,
 nearly all of whom outrank all negatives, gaps in bnsp at the tolerance were certified in 6.1 % of
 8,000 samples instead of 5 %. Quantiles are therefore taken 1 + 1/m times as large, m being how many
-independent people the smallest cell is worth (MEASURED).
+independent people the smallest cell is worth: then 4.8 % of 6,000 were. Elsewhere, in cells from
+twelve to 360, it was 3.4 % to 5.3 % of 2,000 before.
 
 *How many people would decide.* With c times as many people intervals are √c times shorter: those of
 normal quantile z are then what those of z/√c are now. Let a_k be the largest quantile at which an
