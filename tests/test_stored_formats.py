@@ -1,7 +1,8 @@
 """A file of every format and version ever written is read, or refused in a sentence that says why.
 
 `tests/stored` holds them: audits, repairs, certified choices, tables of scores and models, each
-named after its kind and version. Whoever changes a format adds a file of the new version here and keeps the old ones.
+named after its kind and version. Whoever changes a format adds a file of the new version here and
+keeps the old ones.
 """
 
 import json

@@ -95,6 +95,7 @@ def test_if_the_first_fails_none_is_certified():
     assert f"misses a tolerance of 0.08 by {missed:.3f}" in few.words
 
 
+@pytest.mark.slow
 def test_the_tests_are_those_of_the_families():
     X, y, groups = people(20_000)
     families = [AucConstraint.named("bnsp"), FNR]
@@ -132,7 +133,8 @@ def same(one, other):
     assert one.chosen == other.chosen
 
 
-@pytest.mark.parametrize("constraint", ["bnsp", FNR], ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("constraint", ["bnsp", FNR], ids=["bnsp", "fnr"])
 def test_invariances(constraint):
     X, y, groups = people(3000, n_groups=3, shifts=(0.0, 0.05, 0.6))
     asked = dict(columns=(0, 1, 2), constraints=constraint, tolerance=0.12)
@@ -219,6 +221,7 @@ def test_bad_input_is_refused_in_one_sentence():
         assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_group_that_is_missing_among_those_held_out():
     X, y, groups = people(600, n_groups=3)
     scorer = LinearScorer("bnsp", tolerance=0.1, random_state=0)
@@ -271,6 +274,7 @@ def scorers():
     return made, X, y, groups
 
 
+@pytest.mark.slow
 def test_scorers_are_taken_with_what_they_were_asked_for(scorers):
     made, X, y, groups = scorers
     held_out = slice(2000, None)
@@ -374,6 +378,20 @@ def test_one_scorer_stands_for_its_tolerances():
     assert "nothing is certified" in choice.cost
 
 
+@pytest.mark.slow
+def test_one_repaired_scorer_is_told_the_groups_it_needs():
+    X, y, groups = people(2000, shifts=(0.5, 0.5))
+    scorer = es.RepairedScorer(LogisticRegression(), "bnsp", cv=2, random_state=0)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 2000)
+    groups = np.column_stack([groups, np.where(groups == "a", "x", "y")])  # several columns
+    choice = certified_choice(
+        scorer, X, y, sensitive_features=groups, sample_weight=weight, tolerance=0.15
+    )
+    assert choice.certified
+    assert choice.tests[0].name == "tolerance=0.005"
+    assert len(choice.scorer.decision_function(X[:3], sensitive_features=groups[:3])) == 3
+
+
 def test_rows_that_cannot_be_split():
     X, y, groups = people(400)
     with pytest.raises(ValueError, match=r"cannot be split .* too few clusters"):
@@ -395,6 +413,7 @@ def path():
     return made
 
 
+@pytest.mark.slow
 def test_the_points_of_a_path_on_people_held_out(path):
     X, y, groups = people(4000, seed=4, shifts=(0.0, 0.5, 1.0))
     choice = path.certify(X, y, sensitive_features=groups, tolerance=0.08)
@@ -409,6 +428,7 @@ def test_the_points_of_a_path_on_people_held_out(path):
     np.testing.assert_array_equal(choice.scorer.decision_function(X), expected.decision_function(X))
 
 
+@pytest.mark.slow
 def test_a_path_without_people_held_out_is_split(path):
     choice = path.certify(tolerance=0.2, hold_out=0.3)
     assert [test.name for test in choice.tests] == [str(p) for p in reversed(path.points)]
@@ -416,6 +436,7 @@ def test_a_path_without_people_held_out_is_split(path):
     assert "The rows were split" in choice.cost
 
 
+@pytest.mark.slow
 def test_a_path_refuses_its_own_rows(path):
     ask = dict(sensitive_features=path.sensitive_features)
     for X in (path.X, path.X.copy()):
@@ -487,7 +508,7 @@ def test_shown(choice, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "constraint", ["bnsp", RateConstraint("fnr", cuts=Cuts(at=(0.3,)))], ids=str
+    "constraint", ["bnsp", RateConstraint("fnr", cuts=Cuts(at=(0.3,)))], ids=["bnsp", "fnr"]
 )
 def test_a_candidate_just_beyond_the_tolerance_is_seldom_certified(constraint):
     """A fair one first, then better ones whose true gaps are just above the tolerance."""

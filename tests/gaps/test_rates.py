@@ -358,7 +358,7 @@ def test_it_is_certified_over_all_cuts_rates_and_pairs_at_once(cuts, shift):
 
 
 def test_what_has_no_value_is_not_certified():
-    y, score, group, _ = draw(0, n=300)
+    y, _, group, _ = draw(0, n=300)
     constant = GroupedScores.from_arrays(y, np.ones(len(y)), sensitive_features=group)
     found = RateConstraint("fnr").certify(constant, tolerance=0.5)
     assert not found.certified
