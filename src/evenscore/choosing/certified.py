@@ -22,13 +22,6 @@ FORMAT, VERSION = "evenscore.certified_choice", "1.0"
 UNREASONABLE, UNHEARD_OF = 100.0, 1e6
 """If so many times the people would be needed, and so many more, it is said that none would do."""
 
-MEANING = (
-    "People whom no candidate has learned from tested them one after the other, in an order fixed "
-    "beforehand, until the first that failed. If any candidate is less fair than the tolerance "
-    "allows, it passes with no more than the probability that the confidence leaves."
-)
-"""What has to be said wherever a certified choice is shown."""
-
 
 @final
 @dataclass(frozen=True)
@@ -160,6 +153,16 @@ class CertifiedChoice(Showable):
             return math.nan
         return (failed.times()[0] - 1.0) * self.n_held_out
 
+    @property
+    def meaning(self) -> str:
+        """What has to be said wherever the choice is shown: how it was made and what it proves."""
+        return (
+            "The candidates were tested on people whom none of them has learned from, one after "
+            "the other, in an order fixed beforehand, until the first that failed. The probability "
+            "that any that passed is less fair than the tolerance allows is at most "
+            f"{percent(round(1.0 - self.confidence_level, 12))}."
+        )
+
     # ------------------------------------------------------------------ out
 
     def to_frame(self, backend: Backend | None = None) -> Any:
@@ -262,7 +265,7 @@ def in_words(
     if len(passed) > 1:
         ended = f"It has the largest AUC of the {len(passed)} candidates that passed. "
     if failed is not None:
-        ended += f"Testing ended there: {_failure(failed, 'the next candidate', n_held_out)}"
+        ended += f"Then testing ended: {_failure(failed, 'the next candidate', n_held_out)}"
     return text, ended.strip()
 
 

@@ -52,6 +52,11 @@ from evenscore.scores.arrays import Bools, Floats
 from evenscore.scores.rates import CATALOGUE, Rate, rate_names
 from evenscore.scores.selection import Ladder, pool_classes
 
+# At how many places of a range a gap may turn up, as if independent. So many people as were said to
+# certify nine times out of ten did in 83 % of 120 samples with 1, and in 96 % of 160 with 3 (fpr and
+# fnr at cuts that select 10 % to 40 % of everyone).
+_PLACES = 2.0
+
 _MEASURED: WeakKeyDictionary[GroupedScores, dict[Any, "list[PointGap | RangeGap]"]] = (
     WeakKeyDictionary()
 )
@@ -266,7 +271,8 @@ class RateConstraint(GapFamily):
             return found
         asked = EstimateSettings(confidence_level, random_state=random_state)
         intervals = self.intervals(scores, asked)
-        times, decision = times_to_decide(values, intervals, tolerance, confidence_level)
+        places = _PLACES if self.cuts.is_range else 1.0
+        times, decision = times_to_decide(values, intervals, tolerance, confidence_level, places)
         return replace(found, times=times, decision=decision)
 
     def _estimated(self, scores: GroupedScores, settings: EstimateSettings) -> list[Estimate]:

@@ -6,7 +6,6 @@ from typing import Any
 
 from evenscore.auditing.blocks import BlockTable
 from evenscore.choosing import CertifiedChoice
-from evenscore.choosing.certified import MEANING
 from evenscore.files.atomic import write_atomically
 from evenscore.inference.estimate import percent
 from evenscore.showing.numbers import NONE, interval, plain
@@ -39,13 +38,11 @@ def choice_table(choice: CertifiedChoice) -> BlockTable:
         )
     level = percent(choice.confidence_level)
     columns = ("candidate", "outcome", "AUC", f"{level} interval", "gap", "at most", "tolerance")
-    note = f"“At most” is what the gap is with {level} confidence: {_people(choice)}."
+    note = (
+        f"Tested on {choice.n_held_out:,} people held out; “at most” is the smallest tolerance "
+        f"that they certify with {level} confidence."
+    )
     return BlockTable(TITLE, (*columns, "which gap"), tuple(rows), note, names=2)
-
-
-def _people(choice: CertifiedChoice) -> str:
-    """How many people were tested on."""
-    return f"tested on {choice.n_held_out:,} people held out"
 
 
 def section(choice: CertifiedChoice) -> dict[str, Any]:
@@ -54,7 +51,7 @@ def section(choice: CertifiedChoice) -> dict[str, Any]:
         "verdict": "even" if choice.certified else "unclear",
         "words": choice.words,
         "more": [text for text in (choice.ended, choice.cost) if text],
-        "meaning": MEANING,
+        "meaning": choice.meaning,
         "table": choice_table(choice),
     }
 
