@@ -95,7 +95,7 @@ class TradeoffPath(Showable):
 
     The rows that report a point also choose it: the AUC and gaps of a chosen point look a little
     better than they are, and no interval accounts for the choice. Audit the chosen score on other
-    rows.
+    rows, or let these choose: `certify` tests the points on people held out, with a guarantee.
 
     Parameters
     ----------
