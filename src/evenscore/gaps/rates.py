@@ -52,9 +52,9 @@ from evenscore.scores.arrays import Bools, Floats
 from evenscore.scores.rates import CATALOGUE, Rate, rate_names
 from evenscore.scores.selection import Ladder, pool_classes
 
-# At how many places of a range a gap may turn up, as if independent. So many people as were said to
-# certify nine times out of ten (fpr and fnr at cuts that select 10 % to 40 % of everyone) did in 83 %
-# of 120 samples with 1, in 93 % of 160 with 2 and in 96 % of 160 with 3.
+# At how many places of a range a gap may turn up, as if independent. As many people as were said to
+# certify nine times out of ten (fpr and fnr at cuts that select 10 % to 40 % of everyone) did so in
+# 83 % of 120 samples with 1, in 93 % of 160 with 2 and in 96 % of 160 with 3.
 _PLACES = 2.0
 
 _MEASURED: WeakKeyDictionary[GroupedScores, dict[Any, "list[PointGap | RangeGap]"]] = (
