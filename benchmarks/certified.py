@@ -182,16 +182,19 @@ def table(records: list[dict]) -> str:
     for case in dict.fromkeys(record["case"] for record in records):
         own = [record for record in records if record["case"] == case]
         for n in sorted({int(n) for record in own for n in record["draws"]}):
-            rows = []
+            rows, of_fit = [], []
             for record in own:
                 gap, auc = np.array(record["gap"]), np.array(record["auc"])
                 fair = gap <= TOLERANCE
                 best = auc[fair].max() if fair.any() else np.nan
                 for one, other, _ in record["draws"].get(str(n), []):
+                    of_fit.append(record["fit"])
                     rows.append([v for k in (one, other) for v in _judged(k, gap, auc, best)])
-            made = np.array(rows)
+            made, fits = np.array(rows), np.array(of_fit)
             wrong, naive = made[:, 1].mean(), made[:, 4].mean()
-            error = 2.0 * np.sqrt(max(wrong * (1.0 - wrong), 1e-9) / len(made))
+            # Samples of one fit share its candidates: it is fits that are independent.
+            by_fit = np.array([made[fits == fit, 1].mean() for fit in np.unique(fits)])
+            error = 2.0 * by_fit.std(ddof=1) / np.sqrt(len(by_fit)) if len(by_fit) > 1 else np.nan
             lines.append(
                 f"{case:12} {n:8,} {len(own):4} {len(made):7,} | {made[:, 0].mean():6.1%} "
                 f"{wrong:6.2%} {error:6.2%} {_mean(made[:, 2]):+7.4f} | {naive:11.1%} "
