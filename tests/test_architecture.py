@@ -110,6 +110,7 @@ def test_the_rooms_are_those_drawn():
 BY_TASK = {"auditing", "cli", "files", "showing"}
 # Parts that are worth testing through what they serve only, by the file that does.
 TESTED_AT = {
+    "choosing/test_certifying.py": ["choosing.candidates", "choosing.certified"],
     "choosing/test_claims.py": ["choosing.validation"],
     "choosing/test_planning.py": ["choosing.assumed_law", "choosing.power", "inference.reaches"],
     "datasets/test_real.py": ["datasets.compas_source", "datasets.dataset", "datasets.tables"],

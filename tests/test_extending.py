@@ -162,6 +162,11 @@ def test_a_family_is_repaired_and_traded_off(people):
         random_state=0,
     )
     assert path.points[1].worst_gap < path.points[0].worst_gap
+    asked = {"sensitive_features": groups, "constraints": MeanRank(), "tolerance": 0.1}
+    choice = es.certified_choice([repair], score, y, **asked)
+    [certificate] = choice.test.certificates
+    assert (certificate.method, certificate.constraint) == ("equivalence", "mean_rank")
+    assert choice.certified == (certificate.reach <= 0.1)
 
 
 def test_what_a_family_cannot_do_is_refused_in_a_sentence(people):

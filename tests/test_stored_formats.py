@@ -1,7 +1,8 @@
 """A file of every format and version ever written is read, or refused in a sentence that says why.
 
-`tests/stored` holds them: audits, repairs, tables of scores and models, each named after its kind
-and version. Whoever changes a format adds a file of the new version here and keeps the old ones.
+`tests/stored` holds them: audits, repairs, certified choices, tables of scores and models, each
+named after its kind and version. Whoever changes a format adds a file of the new version here and
+keeps the old ones.
 """
 
 import json
@@ -11,6 +12,7 @@ import pytest
 
 import evenscore as es
 from evenscore.auditing.stored import SCHEMA_VERSION
+from evenscore.choosing.certified import VERSION as CERTIFIED
 from evenscore.files.models import FORMAT_VERSION, load_model
 from evenscore.scores.stored import VERSION
 
@@ -18,6 +20,7 @@ STORED = Path(__file__).parent / "stored"
 FILES = sorted(path for path in STORED.iterdir() if path.name != "numbers.json")
 READERS = {
     "audit": es.AuditResult.from_json,
+    "certified": es.CertifiedChoice.from_json,
     "repair": es.Repair.from_json,
     "scores": es.GroupedScores.load,
     "model": load_model,
@@ -44,6 +47,7 @@ def test_every_stored_file_is_read(path):
 
 def test_the_versions_written_today_are_among_them():
     known = {kind_and_version(path) for path in FILES}
+    assert ("certified", CERTIFIED) in known
     assert {("audit", SCHEMA_VERSION), ("scores", VERSION), ("model", FORMAT_VERSION)} <= known
     repair = json.loads((STORED / "repair-2.0.json").read_text())
     assert repair["version"] == "2.0"

@@ -440,7 +440,7 @@ def test_plain_data(german):
     _, path = german
     content = path.to_dict()
     assert json.loads(json.dumps(content, allow_nan=False)) == content
-    assert (content["format"], content["version"]) == ("evenscore.tradeoff", "2.1")
+    assert (content["format"], content["version"]) == ("evenscore.tradeoff", "2.2")
     assert content["choice"] == CHOSEN_HERE
     assert "Audit the chosen score on other rows." in content["choice"]
     assert (content["scorer"], content["pareto"]) == ("LinearScorer", list(path.pareto))

@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,7 +8,13 @@ from conftest import draw
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenscore import AucConstraint, GroupedScores, RocConstraint, constraint_names
+from evenscore import (
+    AucConstraint,
+    CurveConstraint,
+    GroupedScores,
+    RocConstraint,
+    constraint_names,
+)
 from evenscore.gaps import EstimateSettings, as_constraints
 from evenscore.gaps.catalogue import CATALOGUE
 from evenscore.gaps.equalities import elementary_gaps
@@ -424,3 +431,38 @@ def test_intervals_and_p_values_of_roc_gaps_do_not_contradict_each_other(seed, l
     for gap in RocConstraint(rates=(0.1, 0.3)).estimates(make(y, score, group, weight)):
         assert gap.low <= gap.value <= gap.high
         assert gap.differs_from_zero == (gap.p_value <= 0.05)
+
+
+# ---------------------------------------------------------------------- certificates
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.1, 0.4])
+@pytest.mark.parametrize(
+    "family",
+    [*constraint_names(), RocConstraint(on="both", rates=(0.25,)), CurveConstraint(at=(0.2,))],
+    ids=str,
+)
+def test_all_gaps_are_certified_by_their_own_ninety_percent_intervals(family, shift):
+    """Two one-sided tests, by hand; cells of hundreds make next to no difference."""
+    scores = make(*draw(3, n=3000, n_groups=3, levels=None, shift=shift))
+    [family] = as_constraints(family)
+    estimates = family.estimates(scores, EstimateSettings(0.90))
+    bounds = [max(abs(estimate.low), abs(estimate.high)) for estimate in estimates]
+    found = family.certify(scores, tolerance=0.1)
+    assert found.reach == pytest.approx(max(bounds), rel=0.02)
+    assert found.certified == (found.reach <= 0.1)
+    worst = estimates[int(np.argmax(bounds))]
+    assert found.title == worst.title
+    assert found.gap == pytest.approx(abs(worst.value))
+    strict = replace(family, tolerance=0.9 * found.reach)
+    assert not strict.certify(scores, tolerance=0.5).certified  # its own tolerance comes first
+    assert found.smallest[1] == scores.cell_counts.reshape(-1)[family.cells(3).any(axis=0)].min()
+
+
+def test_an_empty_cell_is_not_certified():
+    y, score, group, _ = draw(0, n=500, n_groups=2)
+    kept = ~((y == 1) & (group == 1))
+    scores = make(y[kept], score[kept], group[kept])
+    found = AucConstraint.named("bnsp").certify(scores, tolerance=0.5)
+    assert not found.certified
+    assert str(found) == "Not certified: bnsp is undefined: there are no positives of 1."

@@ -12,6 +12,7 @@ from naive_cuts import NAMES, Sample
 from evenscore import Cuts, GroupedScores, RateConstraint, rate_names
 from evenscore.gaps import EstimateSettings
 from evenscore.gaps.smooth import smooth_cells
+from evenscore.inference.cut_certificates import certify_rates
 
 
 def make(y, score, group, weight=None, **more):
@@ -330,3 +331,36 @@ def test_a_range_is_trained_at_its_cuts():
     with pytest.raises(TypeError, match="cuts of its own"):
         family.surrogate(cells)
     assert RateConstraint("fpr", cuts=Cuts(thresholds=1.0)).guards() is None
+
+
+@pytest.mark.parametrize(
+    "cuts", [Cuts(between=(0.1, 0.4)), Cuts(at=(0.2, 0.3), of="negatives"), Cuts(thresholds=(1.0,))]
+)
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+def test_it_is_certified_over_all_cuts_rates_and_pairs_at_once(cuts, shift):
+    y, score, group, _ = draw(2, n=4000, n_groups=3, levels=None, shift=shift)
+    scores = GroupedScores.from_arrays(y, score, sensitive_features=group)
+    family = RateConstraint("fpr", "fnr", cuts=cuts)
+    ladder = cuts.ladder(scores)
+    expected = certify_rates(
+        ladder, family.entries, cuts.steps(ladder), tolerance=0.2, confidence_level=0.9,
+        share_range=cuts.between, shares=cuts.at,
+    )  # fmt: skip
+    found = family.certify(scores, tolerance=0.2, confidence_level=0.9)
+    for name in ("certified", "reach", "smallest", "words", "tolerance", "confidence_level"):
+        assert getattr(found, name) == getattr(expected, name)
+    assert found.gap == pytest.approx(np.abs(family.values(scores)).max())
+    assert found.method == "intersection_union"
+    assert found.certified == (shift == 0.0)
+    assert np.isnan(found.times) == found.certified
+    own = RateConstraint("fpr", "fnr", cuts=cuts, tolerance=0.01)
+    assert not own.certify(scores, tolerance=0.2).certified
+
+
+def test_what_has_no_value_is_not_certified():
+    y, _, group, _ = draw(0, n=300)
+    constant = GroupedScores.from_arrays(y, np.ones(len(y)), sensitive_features=group)
+    found = RateConstraint("fnr").certify(constant, tolerance=0.5)
+    assert not found.certified
+    assert np.isnan(found.reach)
+    assert found.words.startswith("Not certified: fnr_gap has no value")

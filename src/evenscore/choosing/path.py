@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any, ClassVar, Literal, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 import numpy as np
 from sklearn.base import clone
@@ -16,9 +16,12 @@ from evenscore.auditing.showable import Showable, renderer
 from evenscore.gaps import as_constraints
 from evenscore.inference.estimate import Estimate, percent
 
+if TYPE_CHECKING:
+    from evenscore.choosing.certified import CertifiedChoice
+
 Parameter = Literal["tolerance", "strength"]
 
-FORMAT, VERSION = "evenscore.tradeoff", "2.1"
+FORMAT, VERSION = "evenscore.tradeoff", "2.2"
 
 CHOSEN_HERE = (
     "The rows that report a point also choose it: the AUC and gaps of a chosen point look a little "
@@ -82,9 +85,7 @@ class TradeoffPoint:
         return all(gap.lies_within(tolerance) for gap in self.gaps)
 
     def __str__(self) -> str:
-        if math.isinf(self.value):
-            return "no constraints"
-        return f"{self.parameter}={self.value:g}"
+        return point_name(self.parameter, self.value)
 
 
 @final
@@ -94,7 +95,7 @@ class TradeoffPath(Showable):
 
     The rows that report a point also choose it: the AUC and gaps of a chosen point look a little
     better than they are, and no interval accounts for the choice. Audit the chosen score on other
-    rows.
+    rows, or let these choose: `certify` tests the points on people held out, with a guarantee.
 
     Parameters
     ----------
@@ -156,14 +157,79 @@ class TradeoffPath(Showable):
         in the way. The same rows chose the point, report it and are fitted on: audit the scorer on
         other rows. It is told the clusters, if there are any.
         """
-        best = self.chosen(tolerance)
-        scorer = at_point(clone(self.scorer), best.parameter, best.value)
-        return scorer.fit(
-            self.X,
-            self.y,
-            sample_weight=self.sample_weight,
-            **groups_for(scorer, self.sensitive_features),
-            **cluster_for(scorer, self.cluster),
+        scorer = self.scorer_at(self.chosen(tolerance))
+        columns = self.sensitive_features, self.sample_weight, self.cluster
+        return fit_to(scorer, self.X, self.y, *columns)
+
+    def scorer_at(self, point: TradeoffPoint) -> Any:
+        """The scorer of a point, not fitted."""
+        return at_point(clone(self.scorer), point.parameter, point.value)
+
+    def certify(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        tolerance: float = 0.05,
+        confidence_level: float = 0.95,
+        sample_weight: Any = None,
+        cluster: Any = None,
+        hold_out: float = 0.5,
+        random_state: Any = 0,
+        verbose: bool | int = False,
+    ) -> "CertifiedChoice":
+        """The scorer of largest AUC that is fair with a stated confidence, if there is one.
+
+        With people *held out*, whom the path has not seen: the points of the Pareto front are
+        fitted on the path's rows and tested on these people one by one, the one with the smallest
+        cross-validated gap first, until the first that fails. Without: the path's own rows are
+        split, points are fitted on one part and tested on the other, from the most constrained to
+        the least, and `cost` says what that costs. See `certified_choice` for what is proved.
+
+        Parameters
+        ----------
+        X, y, sensitive_features : optional
+            Features, labels and groups of the people held out, as in `tradeoff_path`.
+        tolerance : float, default 0.05
+            The largest gap that may be, of constraints that have no tolerance of their own.
+        confidence_level : float, default 0.95
+            The probability that whatever is certified is as fair as it says.
+        sample_weight, cluster : optional
+            Those of the people held out.
+        hold_out : float, default 0.5
+            The share of the path's rows to test on, if nobody is held out.
+        random_state : int, default 0
+            Draws that split.
+        verbose : bool, default False
+            Show a progress bar, on a terminal or in a notebook.
+
+        Returns
+        -------
+        CertifiedChoice
+            The scorer, or None; every test with its certificate; and the result in words.
+        """
+        from evenscore.choosing.candidates import Given  # these fit the points of a path
+        from evenscore.choosing.certifying import certify_path
+
+        own = {"y": y, "sensitive_features": sensitive_features}
+        for name, column in own.items():
+            if (column is None) != (X is None):
+                missing = name if column is None else "X"
+                raise ValueError(
+                    f"People held out have X, y and sensitive_features: {missing} is missing."
+                )
+        if X is None and (sample_weight is not None or cluster is not None):
+            raise ValueError("sample_weight and cluster are of people held out: pass X and y, too.")
+        held_out = None if X is None else Given(X, y, sensitive_features, sample_weight, cluster)
+        return certify_path(
+            self,
+            held_out,
+            tolerance=tolerance,
+            confidence_level=confidence_level,
+            hold_out=hold_out,
+            random_state=random_state,
+            verbose=verbose,
         )
 
     def chosen(self, tolerance: float) -> TradeoffPoint:
@@ -283,8 +349,23 @@ def cluster_for(scorer: Any, cluster: Any) -> dict[str, Any]:
 
 def groups_for(scorer: Any, sensitive_features: Any) -> dict[str, Any]:
     """The groups as a parameter of `fit`, if the scorer has a use for them; else it refuses."""
-    used = bool(as_constraints(scorer.constraints)) or getattr(scorer, "use_groups", False)
+    asked = as_constraints(getattr(scorer, "constraints", ()))
+    used = bool(asked) or getattr(scorer, "use_groups", False)
     return {"sensitive_features": sensitive_features} if used else {}
+
+
+def fit_to(
+    scorer: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, cluster: Any
+) -> Any:
+    """A scorer, fitted; it is told the groups and the clusters if it has a use for them."""
+    columns = {} if sample_weight is None else {"sample_weight": sample_weight}
+    columns |= groups_for(scorer, sensitive_features) | cluster_for(scorer, cluster)
+    return scorer.fit(X, y, **columns)
+
+
+def point_name(parameter: Parameter, value: float) -> str:
+    """What a point is called."""
+    return "no constraints" if math.isinf(value) else f"{parameter}={value:g}"
 
 
 def at_point(scorer: Any, parameter: Parameter, value: float) -> Any:

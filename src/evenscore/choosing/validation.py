@@ -125,13 +125,11 @@ def tradeoff_path(
     0.02
     """
     constraints = constraints_of(scorer)
-    parameter, values = _grid(scorer, constraints, tolerances, strengths)
+    parameter, values = grid_of(scorer, constraints, tolerances, strengths)
     check_count(cv, "cv", 2)
     check_level(confidence_level)
     rng = np.random.default_rng(seed_of(random_state))
-    scorer = clone(scorer)
-    if scorer.get_params().get("random_state", 0) is None:
-        scorer.set_params(random_state=int(rng.integers(2**31)))
+    scorer = seeded(scorer, rng)
     data = read_rows_of(X, y, sensitive_features, sample_weight, cluster)
     folds = draw_folds(data, cv, rng)
     # Some scorers are fitted together, if they say so; all others one by one.
@@ -179,11 +177,11 @@ def constraints_of(scorer: Any) -> list[GapFamily]:
     return constraints
 
 
-def _grid(
+def grid_of(
     scorer: Any,
     constraints: Sequence[GapFamily],
-    tolerances: Sequence[float] | None,
-    strengths: Sequence[float] | None,
+    tolerances: Sequence[float] | None = None,
+    strengths: Sequence[float] | None = None,
 ) -> tuple[Parameter, list[float]]:
     """What is varied, and its values from the least to the most constrained."""
     if tolerances is not None and strengths is not None:
@@ -192,7 +190,9 @@ def _grid(
     if tolerances is not None and not takes_tolerance:
         raise ValueError(f"{type(scorer).__name__} takes a strength, not a tolerance.")
     by_strength = tolerances is None and (
-        strengths is not None or scorer.strength is not None or not takes_tolerance
+        strengths is not None
+        or getattr(scorer, "strength", None) is not None
+        or not takes_tolerance
     )
     given = strengths if by_strength else tolerances
     name, default = ("strengths", STRENGTHS) if by_strength else ("tolerances", TOLERANCES)
@@ -314,6 +314,14 @@ def training_rows(scorer: Any, data: TrainingSet, trained: Bools) -> tuple[Any, 
     if data.cluster is not None:
         columns |= cluster_for(scorer, data.cluster[train])
     return _safe_indexing(data.X, train), data.positive[train].astype(np.intp), columns
+
+
+def seeded(scorer: Any, rng: np.random.Generator) -> Any:
+    """The same scorer, not fitted, with a seed if it needs one."""
+    scorer = clone(scorer)
+    if scorer.get_params().get("random_state", 0) is None:
+        scorer.set_params(random_state=int(rng.integers(2**31)))
+    return scorer
 
 
 def silent(scorer: Any) -> Any:

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from filecmp import cmp
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -19,6 +20,7 @@ from evenscore.gaps import Cuts, GapFamily, RateConstraint, RocConstraint
 from evenscore.gaps.catalogue import constraint_names
 from evenscore.gaps.cuts import DEFAULT_CUTS
 from evenscore.gaps.words import SelectedIs, Words
+from evenscore.inference.estimate import check_between
 
 Read = TypeVar("Read")
 
@@ -217,6 +219,69 @@ class Learner:
         )
         say_read(rows.people, quiet=quiet)
         return rows
+
+    def held_out(
+        self, source: Source, path: Path, known: Any, clusters: list[str] | None, *, quiet: bool
+    ) -> Any:
+        """Rows of another file, with the columns and features of those learned from, `known`."""
+        from evenscore.files.features import read_held_out
+
+        other = replace(source, table=path, pos_label=known.people.pos_label)
+        rows = other.read(
+            read_held_out,
+            quiet=quiet,
+            features=known.features,
+            clusters=clusters or (),
+            allow_missing=self.model == "boosted",
+        )
+        say_read(rows.people, quiet=quiet)
+        return rows
+
+
+@dataclass(frozen=True)
+class Proof:
+    """On whom a choice is proved to be fair, and how surely."""
+
+    certify: Annotated[
+        Path | None,
+        Option(
+            help="Prove the choice on the rows of this file, which must not be learned from: the "
+            "best score that is fair within --tolerance, or by how much there is none."
+        ),
+    ] = None
+    hold_out: Annotated[
+        float | None,
+        Option(help="Instead of --certify: hold out this share of the rows, such as 0.4."),
+    ] = None
+    confidence: Annotated[float, Option(help="How sure a certificate has to be.")] = 0.95
+
+    @property
+    def asked(self) -> bool:
+        """Whether anything is to be proved."""
+        return self.certify is not None or self.hold_out is not None
+
+    def check(self, source: Path, tolerance: float | None) -> None:
+        """Refuse, before any work, what cannot prove anything."""
+        if not self.asked:
+            return
+        if self.certify is not None and self.hold_out is not None:
+            raise ValueError("Give --certify or --hold-out, not both.")
+        if tolerance is None:
+            raise ValueError(
+                "Say the largest gap that may be with --tolerance, such as --tolerance 0.05: that "
+                "is what is certified."
+            )
+        check_between(tolerance, "--tolerance")
+        check_between(self.confidence, "--confidence")
+        if self.hold_out is not None:
+            check_between(self.hold_out, "--hold-out")
+        elif self.certify is not None and self.certify.exists() and source.exists():
+            same = self.certify.samefile(source)
+            if same or (self.certify.is_file() and cmp(self.certify, source, shallow=False)):
+                raise ValueError(
+                    f"--certify {self.certify.name} holds the rows to be learned from: a "
+                    "certificate needs others. --hold-out 0.4 holds out a part of them."
+                )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 import json as json_text
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Console
@@ -15,6 +16,7 @@ from evenscore.cli.options import (
     Html,
     Json,
     Learner,
+    Proof,
     Quiet,
     Source,
     check_outputs,
@@ -22,7 +24,8 @@ from evenscore.cli.options import (
 )
 
 if TYPE_CHECKING:
-    pass
+    from evenscore.choosing import CertifiedChoice, TradeoffPath
+    from evenscore.files.features import TrainingRows
 
 
 @command
@@ -30,6 +33,7 @@ def tradeoff(
     source: Source,
     gaps: Gaps,
     learner: Learner,
+    proof: Proof,
     cluster: Cluster = None,
     tolerances: Annotated[
         str | None,
@@ -37,7 +41,10 @@ def tradeoff(
     ] = None,
     tolerance: Annotated[
         float | None,
-        Option(help="Mark the best point that the data do not contradict at this tolerance."),
+        Option(
+            help="Mark the best point that the data do not contradict at this tolerance; with "
+            "--certify or --hold-out, the best that is certified."
+        ),
     ] = None,
     strengths: Annotated[
         str | None,
@@ -52,6 +59,10 @@ def tradeoff(
     ] = True,
     folds: Annotated[int, Option(help="Number of folds of the cross-validation.")] = 5,
     jobs: Annotated[int, Option(help="Number of parallel fits.")] = 1,
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", help="The certified model to write, a .skops file, if any."),
+    ] = None,
     html: Html = None,
     json: Json = None,
     quiet: Quiet = False,
@@ -66,27 +77,47 @@ def tradeoff(
     household or branch, say so with --cluster: nobody is then both trained on
     and left out, and intervals are not too narrow.
 
+    With --certify the points are tested on the rows of another file, the one
+    with the smallest gap first, until the first that fails, and the best that
+    passed is fair within --tolerance with the stated confidence; -o stores it.
+    If none is, it is said by how much, and how many more people would decide.
+    With --hold-out a part of the rows is tested on, and the rest learned from.
+
     Examples:
       evenscore tradeoff people.csv --label repaid --pos-label yes --group sex \
         --cuts everyone=0.1:0.4 --equal fpr,fnr --html path.html
 
       evenscore tradeoff people.csv --label y --group sex --model linear \
         --constraint inter_group --tolerances 0.1,0.05,0.02 --tolerance 0.05
+
+      evenscore tradeoff people.csv --label y --group sex --equal fnr \
+        --certify others.csv --tolerance 0.05 -o model.skops --html path.html
     """
     from evenscore.auditing.plain import to_plain
     from evenscore.auditing.sample import independence
     from evenscore.choosing import claim_prices, tradeoff_path
     from evenscore.choosing.path import CHOSEN_HERE
     from evenscore.files.atomic import write_atomically
+    from evenscore.files.models import TableModel, save_model
     from evenscore.showing.terminal import block_table
     from evenscore.showing.tradeoff import path_table, price_table, write
 
-    check_outputs(source.table, html=html, json=json)
+    proof.check(source.table, tolerance)
+    if output is not None and not proof.asked:
+        raise ValueError(
+            "-o stores a certified model, and nothing is to be certified: add --certify or "
+            "--hold-out, or learn a model with `evenscore fit`."
+        )
+    sources = [source.table] if proof.certify is None else [source.table, proof.certify]
+    check_outputs(*sources, model=output, html=html, json=json)
     at, penalties = numbers(tolerances, "--tolerances"), numbers(strengths, "--strengths")
     scorer = learner.scorer(gaps.constraints())
     several = len(gaps.rates()) > 1
     with sentences(quiet=quiet):
         data = learner.rows(source, cluster, quiet=quiet)
+        others = None
+        if proof.certify is not None:
+            others = learner.held_out(source, proof.certify, data, cluster, quiet=quiet)
         columns_of_people: dict[str, Any] = {
             "sensitive_features": data.people.columns(),
             "sample_weight": data.people.rows.weight,
@@ -103,8 +134,14 @@ def tradeoff(
         path = tradeoff_path(
             scorer, *rows_of_people, tolerances=at, strengths=penalties, **columns_of_people
         )
+        certified = None
+        if tolerance is not None and proof.asked:
+            certified = _certified(path, others, tolerance, proof, learner.seed, quiet=quiet)
     chosen, refusal = None, ""
-    if tolerance is not None:
+    if certified is not None:
+        names = [str(point) for point in path.points]
+        chosen = names.index(certified.test.name) if certified.certified else None
+    elif tolerance is not None:
         try:
             chosen = path.points.index(path.chosen(tolerance))
         except ValueError as error:
@@ -115,13 +152,14 @@ def tradeoff(
     taken = independence(len(data.people.rows), n_clusters)
     shown = {"title": title, "chosen": chosen, "refusal": refusal, "assumption": taken}
     if html is not None:
-        write(path, html, tolerance=tolerance, claims=claims, **shown)
+        write(path, html, tolerance=tolerance, claims=claims, certified=certified, **shown)
     if json is not None:
         content = {
             **path.to_dict(),
             "evenscore_version": __version__,
             "tolerance": tolerance,
             "prices": None if claims is None else to_plain(claims),
+            "certified": None if certified is None else certified.to_dict(),
             **shown,
         }
         write_atomically(json, json_text.dumps(content, ensure_ascii=False, allow_nan=False))
@@ -132,7 +170,45 @@ def tradeoff(
     # Which gap it is the page says; on a terminal it would push out the numbers.
     rows = tuple(row[:-1] for row in table.rows)
     console.print(block_table(replace(table, title=title, columns=table.columns[:-1], rows=rows)))
-    if refusal or chosen is not None:
+    if certified is not None:
+        console.print(certified)
+    elif refusal or chosen is not None:
         console.print(refusal or CHOSEN_HERE, markup=False, highlight=False)
     console.print(taken, highlight=False)
+    if output is not None and certified is not None and certified.certified:
+        people = data.people
+        columns_of_model = source.label, people.pos_label, people.names, __version__
+        save_model(output, TableModel(certified.scorer, data.features, *columns_of_model))
+        say_written(output, quiet=quiet)
+    elif output is not None:
+        console.print(f"{output} is not written: no score is certified.", highlight=False)
     say_written(html, json, quiet=quiet)
+
+
+def _certified(
+    path: "TradeoffPath",
+    others: "TrainingRows | None",
+    tolerance: float,
+    proof: Proof,
+    seed: int,
+    *,
+    quiet: bool,
+) -> "CertifiedChoice":
+    """The best point that is fair for certain, on the rows of another file or on some held out."""
+    asked: dict[str, Any] = {
+        "tolerance": tolerance,
+        "confidence_level": proof.confidence,
+        "random_state": seed,
+        "verbose": not quiet,
+    }
+    if others is None:
+        return path.certify(hold_out=proof.hold_out or 0.5, **asked)
+    rows = others.people.rows
+    return path.certify(
+        others.X,
+        rows.positive,
+        sensitive_features=others.people.columns(),
+        sample_weight=rows.weight,
+        cluster=rows.cluster,
+        **asked,
+    )

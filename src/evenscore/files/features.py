@@ -253,6 +253,48 @@ def read_training(
         return TrainingRows(rows, tuple(known), feature_matrix(arrays, known))
 
 
+def read_held_out(
+    path: str | PathLike[str],
+    features: Sequence[Feature],
+    *,
+    label: str,
+    groups: Sequence[str],
+    weight: str | None = None,
+    clusters: Sequence[str] = (),
+    pos_label: str | None = None,
+    drop_missing: bool = False,
+    allow_missing: bool = False,
+    decimal: Decimal = "auto",
+) -> TrainingRows:
+    """Read rows that were not learned from, with the features that were: to test a score on.
+
+    Categories that were not seen are treated as missing, and a note says so.
+    """
+    people = [label, *groups, *(() if weight is None else [weight]), *clusters]
+    names = [feature.name for feature in features]
+    with open_table(path, wanted=people) as table:
+        table.require([*people, *names])
+        columns = PeopleColumns.named(table, label, groups, weight, clusters)
+        found = [Column.named(table, name) for name in names]
+        table.hold([*columns.sql_names, *(column.sql for column in found)])
+        refuse(table, [])  # no rows at all is the first thing to say
+        table.drop_blank()
+        heavy, problems = as_numbers(table, columns.weights, decimal)
+        columns = columns.weighted_by(heavy)
+        numbers = [k for k, feature in enumerate(features) if feature.categories is None]
+        read, odd = as_numbers(table, [found[k] for k in numbers], decimal)
+        refuse_columns(table, [*problems, *odd])
+        for k, column in zip(numbers, read, strict=True):
+            found[k] = column
+            table.notes.extend(_percent_note(column, features[k]))
+        table.notes.extend(_unknown_categories(found, features))
+        checks = columns.checks() + feature_checks(found, features, allow_missing=allow_missing)
+        total, kept, _ = refuse(table, checks, drop_missing=drop_missing, option=DROP)
+        selected = feature_select(found, features)
+        rows, arrays = columns.read(kept, total, selected, pos_label=pos_label)
+        return TrainingRows(rows, tuple(features), feature_matrix(arrays, features))
+
+
 def _with_names(table: TableFile, names: Sequence[str]) -> list[str]:
     """The columns that have a name of their own; others that are not empty are noted."""
     own = [name for name in names if not name.startswith(UNNAMED)]

@@ -26,6 +26,7 @@ from evenscore.inference.cluster_sizes import is_clustered
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import Estimate, GapKey
 from evenscore.inference.estimate import EstimateSettings as EstimateSettings
+from evenscore.inference.gap_certificates import GapCertificate, certify_gaps
 from evenscore.inference.intervals import Intervals, joined_intervals
 from evenscore.inference.paired import Paired, PairedScores, paired_bootstrap
 from evenscore.scores import ClassName, GroupedScores
@@ -205,6 +206,39 @@ class GapFamily(ABC):
                 found = replace(found, clusters=clusters)
             known[key] = found
         return known[key]
+
+    def certify(
+        self,
+        scores: GroupedScores,
+        *,
+        tolerance: float,
+        confidence_level: float = 0.95,
+        random_state: int = 0,
+        foresee: bool = True,
+    ) -> GapCertificate:
+        """Whether all gaps of all pairs of groups are at most a tolerance, as one statement.
+
+        The family's own tolerance comes first. The score must not have been learned from these
+        people. By default two one-sided tests of every gap, by its own `intervals`. With `foresee`
+        it is also said how many people would decide, where these do not.
+        """
+        settings = EstimateSettings(confidence_level, random_state=random_state)
+        keys, values = self.keys(scores.groups), self.values(scores)
+        used = self.cells(scores.n_groups).any(axis=0)
+        counts = np.where(used, scores.cell_counts.reshape(-1), np.inf)
+        cell = int(np.argmin(counts)) if used.any() else 0
+        return certify_gaps(
+            values,
+            [key.title for key in keys],
+            self.intervals(scores, settings),
+            constraint=self.name,
+            tolerance=tolerance if self.tolerance is None else self.tolerance,
+            confidence_level=confidence_level,
+            reasons=self.reasons(scores, values, None),
+            smallest=(scores.cell_name(cell), round(float(scores.cell_counts.reshape(-1)[cell]))),
+            worth=float(scores.independent_sizes.reshape(-1)[used].min(initial=np.inf)),
+            foresee=foresee,
+        )
 
     def paired(self, pair: PairedScores, settings: EstimateSettings) -> list[Paired]:
         """The gaps of one score minus (and plus) those of another score of the same people."""

@@ -10,6 +10,7 @@ refused more often (fnr); where it is bad, people who do not must not be selecte
 Both together may cost much AUC.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final
@@ -30,6 +31,7 @@ from evenscore.gaps.family import (
 )
 from evenscore.gaps.smooth import SmoothCells, Surrogate
 from evenscore.gaps.words import DEFAULT_WORDS, Words
+from evenscore.inference.cut_certificates import certify_rates
 from evenscore.inference.cut_gaps import (
     LEAST_AMONG,
     LEAST_OF_CLASS,
@@ -43,12 +45,18 @@ from evenscore.inference.cut_gaps import (
 )
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import Estimate, GapKey, check_level
+from evenscore.inference.gap_certificates import GapCertificate, times_to_decide
 from evenscore.inference.intervals import Intervals, invert, normal_quantile
 from evenscore.inference.reaches import reaches_at_cuts
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Bools, Floats
 from evenscore.scores.rates import CATALOGUE, Rate, rate_names
 from evenscore.scores.selection import Ladder, pool_classes
+
+# At how many places of a range a gap may turn up, as if independent. As many people as were said to
+# certify nine times out of ten (fpr and fnr at cuts that select 10 % to 40 % of everyone) did so in
+# 83 % of 120 samples with 1, in 93 % of 160 with 2 and in 96 % of 160 with 3.
+_PLACES = 2.0
 
 _MEASURED: WeakKeyDictionary[GroupedScores, dict[Any, "list[PointGap | RangeGap]"]] = (
     WeakKeyDictionary()
@@ -225,6 +233,48 @@ class RateConstraint(GapFamily):
             return low, high
 
         return ends
+
+    def certify(
+        self,
+        scores: GroupedScores,
+        *,
+        tolerance: float,
+        confidence_level: float = 0.95,
+        random_state: int = 0,
+        foresee: bool = True,
+    ) -> GapCertificate:
+        """By intersection-union over all cuts, rates and pairs: `inference.cut_certificates`."""
+        tolerance = tolerance if self.tolerance is None else self.tolerance
+        check_scores(scores)
+        ladder = self.cuts.ladder(scores)
+        proof = certify_rates(
+            ladder,
+            self.entries,
+            self.cuts.steps(ladder),
+            tolerance=tolerance,
+            confidence_level=confidence_level,
+            share_range=self.cuts.between,
+            shares=self.cuts.at,
+            random_state=random_state,
+        )
+        values = self.values(scores)
+        unknown = np.isnan(values)
+        k = int(np.argmax(np.where(unknown, np.inf, np.abs(values))))
+        found = GapCertificate(
+            self.name, "intersection_union", proof.tolerance, proof.confidence_level,
+            proof.certified, proof.reach, abs(float(values[k])), self.keys(scores.groups)[k].title,
+            math.nan, "", proof.smallest, proof.words, proof.warnings,
+        )  # fmt: skip
+        if unknown.any():
+            why = next(filter(None, self.reasons(scores, values, None)))
+            return replace(found, certified=False, reach=math.nan, words=f"Not certified: {why}.")
+        if proof.certified or not foresee:
+            return found
+        asked = EstimateSettings(confidence_level, random_state=random_state)
+        intervals = self.intervals(scores, asked)
+        places = _PLACES if self.cuts.is_range else 1.0
+        times, decision = times_to_decide(values, intervals, tolerance, confidence_level, places)
+        return replace(found, times=times, decision=decision)
 
     def _estimated(self, scores: GroupedScores, settings: EstimateSettings) -> list[Estimate]:
         """The gaps with their intervals, and the cut where each is largest."""

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from evenscore.auditing import AuditResult, ComparisonResult
 from evenscore.auditing.blocks import BlockTable
-from evenscore.choosing import Plan, TradeoffPath
+from evenscore.choosing import CertifiedChoice, Plan, TradeoffPath
+from evenscore.showing.certified import choice_table
 from evenscore.showing.comparing import comparison_block
 from evenscore.showing.outline import Part, outline
 from evenscore.showing.planning import plan_tables
@@ -38,6 +39,13 @@ def render_plan(plan: Plan) -> str:
     for table in plan_tables(plan):
         blocks += [f"## {escape(table.title)}", *_table(table)]
     return _joined(blocks)
+
+
+def render_choice(choice: CertifiedChoice) -> str:
+    """The sentence, then the candidates."""
+    table = choice_table(choice)
+    texts = [escape(text) for text in (choice.words, choice.ended, choice.cost) if text]
+    return _joined([f"# {escape(table.title)}", *texts, *_table(table)])
 
 
 def _joined(blocks: Iterable[str]) -> str:

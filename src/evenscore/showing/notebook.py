@@ -3,7 +3,8 @@
 from functools import cache
 
 from evenscore.auditing import AuditResult, ComparisonResult
-from evenscore.choosing import TradeoffPath
+from evenscore.choosing import CertifiedChoice, TradeoffPath
+from evenscore.showing.certified import choice_table
 from evenscore.showing.comparing import comparison_block
 from evenscore.showing.numbers import interval, plain
 from evenscore.showing.outline import answer_part, cut_tables, other_gap_tables
@@ -54,6 +55,17 @@ def path_html(path: TradeoffPath) -> str:
         title=table.title,
         charts=[path_chart(path)],
         tables=(table,),
+        more="to_html(path) writes this as a page.",
+    )
+
+
+def choice_html(choice: CertifiedChoice) -> str:
+    """The sentence, then the candidates."""
+    return _shown(
+        title="A certified choice",
+        texts=[text for text in (choice.words, choice.ended, choice.cost) if text],
+        charts=[],
+        tables=(choice_table(choice),),
         more="to_html(path) writes this as a page.",
     )
 

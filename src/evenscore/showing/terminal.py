@@ -13,8 +13,9 @@ from rich.text import Text
 from evenscore.auditing import AuditResult, ComparisonResult
 from evenscore.auditing.blocks import BlockTable
 from evenscore.auditing.parts import Finding
-from evenscore.choosing import Plan, TradeoffPath
+from evenscore.choosing import CertifiedChoice, Plan, TradeoffPath
 from evenscore.inference.estimate import Estimate
+from evenscore.showing.certified import choice_table
 from evenscore.showing.comparing import comparison_block
 from evenscore.showing.outline import Part, outline
 from evenscore.showing.outline import gap_table as outline_gaps
@@ -23,6 +24,7 @@ from evenscore.showing.tradeoff import path_table
 
 _COLOURS = {
     "beyond": "red", "within": "green", "cannot tell": "yellow", "undefined": "dim",
+    "passed": "green", "passed, chosen": "green", "failed": "red", "not tested": "dim",
     "smaller gap": "green", "higher": "green", "larger gap": "red", "lower": "red",
 }  # fmt: skip
 _MARKS = {"gap": ("✗", "red"), "unclear": ("?", "yellow"), "even": ("✓", "green")}
@@ -157,6 +159,18 @@ def render_plan(plan: Plan) -> Group:
     """A plan in words, and its tables, as a renderable."""
     warnings = (Text(f"Note: {warning}.") for warning in plan.warnings)
     return Group(Text(str(plan)), *warnings, Text(""), *map(block_table, plan_tables(plan)))
+
+
+def render_choice(choice: CertifiedChoice) -> Group:
+    """The sentence, then the candidates; tolerances and names of gaps are in the sentence."""
+    table = choice_table(choice)
+    rows = tuple(row[:-2] for row in table.rows)
+    more = [Text(text) for text in (choice.ended, choice.cost) if text]
+    return Group(
+        Text(choice.words, style="bold"),
+        *more,
+        block_table(replace(table, columns=table.columns[:-2], rows=rows)),
+    )
 
 
 def gap_table(

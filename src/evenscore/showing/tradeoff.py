@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from evenscore.auditing.blocks import BlockTable
-from evenscore.choosing import ClaimPrices, TradeoffPath
+from evenscore.choosing import CertifiedChoice, ClaimPrices, TradeoffPath
 from evenscore.choosing.path import CHOSEN_HERE
 from evenscore.files.atomic import write_atomically
 from evenscore.inference.estimate import percent
+from evenscore.showing.certified import section
 from evenscore.showing.numbers import interval, plain
 from evenscore.showing.page.charts import Chart, Entry, area, stroke, swatch
 from evenscore.showing.page.shell import render
@@ -138,9 +139,10 @@ def page(
     chosen: int | None = None,
     refusal: str = "",
     claims: ClaimPrices | None = None,
+    certified: CertifiedChoice | None = None,
     assumption: str = "",
 ) -> str:
-    """The page of a path: what each claim costs, a picture and a table."""
+    """The page of a path: what is certified, what each claim costs, a picture and a table."""
     from evenscore import __version__
 
     return render(
@@ -150,8 +152,9 @@ def page(
         chart=path_chart(path, chosen, None if chosen is None else tolerance),
         table=path_table(path, chosen),
         prices=None if claims is None else price_table(claims),
+        certified=None if certified is None else section(certified),
         refusal=refusal,
-        choice=CHOSEN_HERE if chosen is not None else "",
+        choice=CHOSEN_HERE if chosen is not None and certified is None else "",
         assumption=assumption,
         version=__version__,
     )

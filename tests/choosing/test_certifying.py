@@ -1,0 +1,539 @@
+import io
+import json
+import math
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import often
+from rich.console import Console
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+import evenscore as es
+from evenscore import AucConstraint, Cuts, LinearScorer, RateConstraint, certified_choice
+from evenscore.choosing import CertifiedChoice
+from evenscore.choosing.certified import FORMAT
+
+FNR = RateConstraint("fnr", cuts=Cuts(between=(0.2, 0.5)))
+
+
+class Column:
+    """A fitted scorer of which nothing is known but its scores: a column of X."""
+
+    def __init__(self, k, asked=None):
+        self.k, self.asked = k, asked
+
+    def decision_function(self, X):
+        if self.asked is not None:
+            self.asked.append(self.k)
+        return X[:, self.k]
+
+
+def people(n=4000, seed=0, n_groups=2, shifts=(0.0, 0.05, 0.3, 1.0), better=0.25):
+    """A matrix of scores, each better and less fair than the one before."""
+    rng = np.random.default_rng(seed)
+    y, group = rng.integers(0, 2, n), rng.integers(0, n_groups, n)
+    noise = rng.normal(size=n)
+    X = np.column_stack(
+        [(1 + better * k) * y + noise + shift * group for k, shift in enumerate(shifts)]
+    )
+    return X, y, np.array(list("abcd"))[group]
+
+
+def choose(X, y, groups, columns=(0, 1, 2, 3), **options):
+    options = dict(constraints="bnsp", tolerance=0.05) | options
+    return certified_choice(
+        [Column(k) for k in columns], X, y, sensitive_features=groups, **options
+    )
+
+
+# ---------------------------------------------------------------------- one after the other
+
+
+def test_candidates_are_tested_in_order_until_the_first_that_fails():
+    X, y, groups = people()
+    asked = []
+    choice = certified_choice(
+        [Column(k, asked) for k in (0, 3, 1)], X, y, sensitive_features=groups, constraints="bnsp"
+    )
+    assert asked == [0, 3]  # the last one has not even been asked for scores
+    assert [test.outcome for test in choice.tests] == ["passed", "failed", "not tested"]
+    assert choice.chosen == 0
+    assert choice.scorer.k == 0
+    assert choice.n_held_out == len(y)
+    assert choice.n_fitted is None
+    assert choice.cost == ""
+    assert choice.tests[2].auc is None
+    assert choice.tests[2].certificates == ()
+
+
+def test_of_those_that_passed_the_largest_auc_is_taken():
+    X, y, groups = people()
+    choice = choose(X, y, groups, (1, 0, 3))
+    assert choice.chosen == 0  # the second passed, too, and ranks worse
+    assert choice.test.auc.value == pytest.approx(roc_auc_score(y, X[:, 1]))
+    assert "It has the largest AUC of the 2 candidates that passed." in choice.ended
+    assert choose(X, y, groups, (0, 0)).chosen == 0  # of equals the one tested first
+
+
+def test_if_the_first_fails_none_is_certified():
+    X, y, groups = people()
+    choice = choose(X, y, groups, (3, 0))
+    assert choice.scorer is None
+    assert choice.chosen is None
+    assert not choice.certified
+    assert choice.words.startswith("None is certified: the first candidate (1. Column) misses a ")
+    assert "less fair than that for certain" in choice.words
+    few = choose(X[:300], y[:300], groups[:300], (1, 0), tolerance=0.08)
+    assert few.more_people > 300
+    assert "more held-out people would certify it, nine times out of ten." in few.words
+    missed = few.test.certificates[0].reach - 0.08
+    assert few.test.missed_by == pytest.approx(missed)
+    assert f"misses a tolerance of 0.08 by {missed:.3f}" in few.words
+
+
+@pytest.mark.slow
+def test_the_tests_are_those_of_the_families():
+    X, y, groups = people(20_000)
+    families = [AucConstraint.named("bnsp"), FNR]
+    choice = choose(X, y, groups, (0, 1, 2, 3), constraints=families, confidence_level=0.9)
+    for test, column in zip(choice.tests, X.T, strict=True):
+        table = es.GroupedScores.from_arrays(y, column, sensitive_features=groups)
+        expected = [one.certify(table, tolerance=0.05, confidence_level=0.9) for one in families]
+        if test.outcome != "not tested":
+            assert list(test.certificates) == expected
+            assert (test.outcome == "passed") == all(one.certified for one in expected)
+    assert {test.outcome for test in choice.tests} == {"passed", "failed", "not tested"}
+
+
+def test_a_constraints_own_tolerance_comes_first():
+    X, y, groups = people()
+    strict = replace(AucConstraint.named("bnsp"), tolerance=0.001)
+    assert choose(X, y, groups, (0,)).certified
+    choice = choose(X, y, groups, (0,), constraints=strict)
+    assert not choice.certified
+    assert choice.test.certificates[0].tolerance == 0.001
+
+
+# ---------------------------------------------------------------------- what does not matter
+
+
+def same(one, other):
+    keep = ("certified", "reach", "gap", "times")
+    for a, b in zip(one.tests, other.tests, strict=True):
+        assert a.outcome == b.outcome
+        for first, second in zip(a.certificates, b.certificates, strict=True):
+            for name in keep:
+                assert getattr(first, name) == pytest.approx(
+                    getattr(second, name), abs=1e-9, nan_ok=True
+                )
+    assert one.chosen == other.chosen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("constraint", ["bnsp", FNR], ids=["bnsp", "fnr"])
+def test_invariances(constraint):
+    X, y, groups = people(3000, n_groups=3, shifts=(0.0, 0.05, 0.6))
+    asked = dict(columns=(0, 1, 2), constraints=constraint, tolerance=0.12)
+    base = choose(X, y, groups, **asked)
+    assert base.certified
+    assert not all(test.outcome == "passed" for test in base.tests)
+    order = np.random.default_rng(0).permutation(len(y))
+    same(base, choose(X[order], y[order], groups[order], **asked))
+    same(base, choose(np.exp(X / 2) - 7, y, groups, **asked))  # increasing maps
+    renamed = np.array([{"a": "z", "b": "y", "c": "x"}[group] for group in groups])
+    same(base, choose(X, y, renamed, **asked))  # which also turns the order round
+    same(base, choose(X, np.where(y == 1, "yes", "no"), groups, **asked))
+    same(base, choose(X, y, {"sex": groups}, **asked))
+    same(base, choose(X, y, groups, sample_weight=np.full(len(y), 2.5), **asked))
+    zero = np.concatenate([np.ones(len(y)), np.zeros(50)])
+    more = np.concatenate([X, X[:50] * 100]), np.append(y, y[:50]), np.append(groups, groups[:50])
+    same(base, choose(*more, sample_weight=zero, **asked))  # rows that weigh nothing
+
+
+def test_clusters_widen_the_tests():
+    X, y, groups = people(3000)
+    alone = choose(X, y, groups, (0,))
+    twice = np.concatenate([X, X]), np.append(y, y), np.append(groups, groups)
+    together = choose(*twice, (0,), cluster=np.tile(np.arange(3000), 2))
+    assert together.tests[0].certificates[0].reach == pytest.approx(
+        alone.tests[0].certificates[0].reach, rel=0.02
+    )
+    assert choose(*twice, (0,)).tests[0].certificates[0].reach < 0.95 * (
+        alone.tests[0].certificates[0].reach
+    )
+
+
+# ---------------------------------------------------------------------- bad input
+
+
+def test_bad_input_is_refused_in_one_sentence():
+    X, y, groups = people(300)
+    ask = dict(sensitive_features=groups, constraints="bnsp")
+    fitted, not_fitted = LogisticRegression().fit(X, y), LogisticRegression()
+    repair = es.repair(y, X[:, 0], sensitive_features=groups)
+    spoiled = X.copy()
+    spoiled[3, 0] = np.nan
+    refusals = [
+        (lambda: certified_choice([], X, y, **ask), "the list is empty"),
+        (lambda: certified_choice([fitted, not_fitted], X, y, **ask), r"Some .* fitted .* some"),
+        (lambda: certified_choice(iter([fitted]), X, y, **ask), "iterator"),
+        (lambda: choose(spoiled, y, groups), r"The score of 1\. Column .*row 3"),
+        (lambda: choose(X, y, groups, tolerance=0.0), "tolerance must lie strictly between 0"),
+        (lambda: choose(X, y, groups, tolerance=1.5), "tolerance must lie strictly between 0"),
+        (lambda: choose(X, y, groups, confidence_level=1.0), "confidence_level must lie"),
+        (lambda: choose(X, y, groups, names=["a"]), "names must be a list of 4"),
+        (lambda: choose(X, y, groups, names=["a"] * 4), "texts that differ"),
+        (lambda: choose(X, y, groups, names="abcd"), "names must be a list"),
+        (lambda: choose(X, y, groups, constraints=None), "do not say what should be equal"),
+        (lambda: choose(X, y, groups, constraints=[]), "Say what is to be certified"),
+        (lambda: choose(X, np.ones(300), groups), "y must have two classes"),
+        (lambda: choose(X, y, np.full(300, "a")), "holds only a"),
+        (lambda: choose(X, y[:-1], groups), "300.*299|299.*300"),
+        (lambda: choose(X, y, groups, pos_label=1), "pos_label is for repairs"),
+        (lambda: certified_choice([fitted], X, y + 5, **ask), "the label 5, but LogisticReg"),
+        (lambda: certified_choice([fitted, repair], X, y, **ask), "scorers or repairs, not both"),
+        (lambda: certified_choice([repair], X[:, 0], y, sensitive_features=groups), "do not say"),
+        (lambda: certified_choice([object()], X, y, **ask), "neither decision_function nor"),
+        (
+            lambda: certified_choice(not_fitted, X, y, sensitive_features=groups),
+            "do not say what should be equal",
+        ),
+        (
+            lambda: certified_choice(
+                [LinearScorer("bnsp")], X, y, sensitive_features=groups, hold_out=1.0
+            ),
+            "hold_out must lie strictly",
+        ),
+        (
+            lambda: certified_choice(
+                [LinearScorer("bnsp"), LinearScorer("bpsn")], X, y, sensitive_features=groups
+            ),
+            "have different constraints",
+        ),
+    ]
+    for refused, sentence in refusals:
+        with pytest.raises((ValueError, TypeError), match=sentence) as caught:
+            refused()
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.slow
+def test_a_group_that_is_missing_among_those_held_out():
+    X, y, groups = people(600, n_groups=3)
+    scorer = LinearScorer("bnsp", tolerance=0.1, random_state=0)
+    scorer.fit(X, y, sensitive_features=groups)
+    there = groups != "c"
+    with pytest.raises(ValueError, match="have nobody of group c"):
+        certified_choice([scorer], X[there], y[there], sensitive_features=groups[there])
+    # Another column altogether may be certified.
+    other = np.where(np.arange(600) % 2, "old", "young")
+    assert certified_choice([scorer], X, y, sensitive_features=other).n_held_out == 600
+
+
+def test_an_empty_cell_is_told():
+    X, y, groups = people(600)
+    kept = ~((groups == "b") & (y == 1))
+    for constraint in ("bnsp", FNR):
+        choice = choose(X[kept], y[kept], groups[kept], (0, 1), constraints=constraint)
+        assert not choice.certified
+        assert "there are no positives of b" in choice.words
+        assert math.isnan(choice.test.missed_by)
+        assert json.loads(choice.to_json())["tests"][0]["certificates"][0]["reach"] is None
+
+
+def test_constant_scores():
+    _, y, groups = people(2000)
+    choice = choose(np.ones((2000, 1)), y, groups, (0,))
+    assert choice.test.gaps[0].value == 0.0
+    assert choice.certified  # nobody is told apart: that is even
+    choice = choose(np.ones((2000, 1)), y, groups, (0,), constraints=FNR)
+    assert not choice.certified  # there is no cut at which anybody would be selected
+    assert "no cut" in choice.words
+
+
+# ---------------------------------------------------------------------- scorers, repairs
+
+
+@pytest.fixture(scope="module")
+def scorers():
+    """Four thousand rows, half of them learned from at two tolerances."""
+    X, y, groups = people(4000, shifts=(0.0, 0.5, 1.0))
+    rng = np.random.default_rng(5)
+    X = X + rng.normal(size=X.shape)
+    half = slice(2000)
+    made = [
+        LinearScorer("bnsp", tolerance=tolerance, random_state=0).fit(
+            X[half], y[half], sensitive_features=groups[half]
+        )
+        for tolerance in (0.01, 0.2)
+    ]
+    return made, X, y, groups
+
+
+@pytest.mark.slow
+def test_scorers_are_taken_with_what_they_were_asked_for(scorers):
+    made, X, y, groups = scorers
+    held_out = slice(2000, None)
+    choice = certified_choice(
+        made, X[held_out], y[held_out], sensitive_features=groups[held_out], tolerance=0.06
+    )
+    assert choice.constraints == ("bnsp",)
+    assert [test.name for test in choice.tests] == [
+        "LinearScorer(tolerance=0.01)",
+        "LinearScorer(tolerance=0.2)",
+    ]
+    assert choice.scorer is made[0]
+    score = made[0].decision_function(X[held_out])
+    assert choice.test.auc.value == pytest.approx(roc_auc_score(y[held_out], score))
+
+
+@pytest.mark.slow
+def test_scorers_that_need_groups_are_told_them(scorers):
+    _, X, y, groups = scorers
+    X, half = pd.DataFrame(X, columns=list("xyz")), slice(2000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        aware = LinearScorer("bnsp", tolerance=0.05, use_groups=True, random_state=0)
+        mapped = es.RepairedScorer(LogisticRegression(), "bnsp", random_state=0)
+        made = [
+            one.fit(X[half], y[half], sensitive_features=groups[half]) for one in (aware, mapped)
+        ]
+    rows = X[2000:], y[2000:]
+    choice = certified_choice(made, *rows, sensitive_features=groups[2000:], tolerance=0.08)
+    score = made[0].decision_function(rows[0], sensitive_features=groups[2000:])
+    assert choice.tests[0].auc.value == pytest.approx(roc_auc_score(rows[1], score))
+    assert choice.tests[1].outcome != "not tested"
+
+
+def test_repairs():
+    X, y, groups = people(6000, shifts=(1.0,))
+    half, rest = slice(3000), slice(3000, None)
+    labels = np.where(y == 1, "good", "bad")
+    ask = dict(sensitive_features=groups[half], pos_label="good", constraints=FNR)
+    repairs = [es.repair(labels[half], X[half, 0], share=share, **ask) for share in (1.0, 0.0)]
+    asked = dict(sensitive_features=groups[rest], constraints=FNR, tolerance=0.15)
+    choice = certified_choice(repairs, X[rest, 0], labels[rest], pos_label="good", **asked)
+    assert choice.scorer is repairs[0]
+    assert [test.outcome for test in choice.tests] == ["passed", "failed"]
+    with pytest.raises(ValueError, match="pos_label"):
+        certified_choice(repairs, X[rest, 0], labels[rest], **asked)
+    unknown = groups[rest].astype(object)
+    unknown[7] = "stranger"
+    with pytest.raises(ValueError, match="stranger"):
+        certified_choice(
+            repairs, X[rest, 0], labels[rest], pos_label="good",
+            **(asked | {"sensitive_features": unknown}),
+        )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- splitting
+
+
+def test_candidates_that_are_not_fitted_are_fitted_one_by_one_on_a_part():
+    X, y, groups = people(2000, shifts=(0.0, 1.0))
+    fits = []
+
+    class Counted(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            fits.append(len(y))
+            return super().fit(X, y, sample_weight)
+
+    made = [Counted(C=c) for c in (1e-9, 1.0, 2.0)]
+    choice = certified_choice(
+        made, X, y, sensitive_features=groups, constraints="bnsp", tolerance=0.03, hold_out=0.4
+    )
+    tested = [test for test in choice.tests if test.outcome != "not tested"]
+    assert fits == [choice.n_fitted] * len(tested)  # whoever's turn did not come is not fitted
+    assert len(tested) < 3
+    assert choice.n_fitted + choice.n_held_out == 2000
+    assert abs(choice.n_held_out - 800) <= 2
+    assert f"learned from {choice.n_fitted:,} of them" in choice.cost
+    reach = choice.test.decisive.reach
+    assert f"a tolerance of {reach:.3f} could be certified; with 2,000 people" in choice.cost
+    assert not hasattr(made[0], "coef_")  # what was passed stays as it was
+    again = certified_choice(
+        made, X, y, sensitive_features=groups, constraints="bnsp", tolerance=0.03, hold_out=0.4
+    )
+    assert again.to_dict() == choice.to_dict()
+
+
+@pytest.mark.slow
+def test_one_scorer_stands_for_its_tolerances():
+    X, y, groups = people(3000, shifts=(0.0, 0.5, 1.0))
+    frame, columns = pd.DataFrame(X, columns=list("xyz")), pd.DataFrame({"sex": groups})
+    cluster = np.arange(3000) // 2
+    choice = certified_choice(
+        LinearScorer("bnsp"), frame, y, sensitive_features=columns, cluster=cluster, tolerance=0.08
+    )
+    names = [test.name for test in choice.tests]
+    assert names[:2] == ["tolerance=0.005", "tolerance=0.01"]
+    assert names[-1] == "no constraints"
+    assert choice.certified
+    assert choice.scorer.tolerance is not None
+    assert choice.scorer.feature_names_in_.tolist() == list("xyz")
+    assert "nothing is certified" in choice.cost
+
+
+@pytest.mark.slow
+def test_one_repaired_scorer_is_told_the_groups_it_needs():
+    X, y, groups = people(2000, shifts=(0.5, 0.5))
+    scorer = es.RepairedScorer(LogisticRegression(), "bnsp", cv=2, random_state=0)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 2000)
+    groups = np.column_stack([groups, np.where(groups == "a", "x", "y")])  # several columns
+    choice = certified_choice(
+        scorer, X, y, sensitive_features=groups, sample_weight=weight, tolerance=0.15
+    )
+    assert choice.certified
+    assert choice.tests[0].name == "tolerance=0.005"
+    assert len(choice.scorer.decision_function(X[:3], sensitive_features=groups[:3])) == 3
+
+
+def test_rows_that_cannot_be_split():
+    X, y, groups = people(400)
+    with pytest.raises(ValueError, match=r"cannot be split .* too few clusters"):
+        certified_choice(
+            [LinearScorer("bnsp")], X, y, sensitive_features=groups, cluster=np.zeros(400)
+        )
+
+
+# ---------------------------------------------------------------------- paths
+
+
+@pytest.fixture(scope="module")
+def path():
+    X, y, groups = people(1500, seed=3, shifts=(0.0, 0.5, 1.0))
+    made = es.tradeoff_path(
+        LinearScorer("bnsp"), X, y, sensitive_features=groups, tolerances=[0.1, 0.02], cv=3,
+        random_state=0,
+    )  # fmt: skip
+    return made
+
+
+@pytest.mark.slow
+def test_the_points_of_a_path_on_people_held_out(path):
+    X, y, groups = people(4000, seed=4, shifts=(0.0, 0.5, 1.0))
+    choice = path.certify(X, y, sensitive_features=groups, tolerance=0.08)
+    front = sorted((path.points[k] for k in path.pareto), key=lambda point: point.worst_gap)
+    assert [test.name for test in choice.tests] == [str(point) for point in front]
+    assert choice.certified
+    assert choice.n_fitted is None
+    [chosen] = [point for point in front if str(point) == choice.test.name]
+    expected = path.scorer_at(chosen).fit(
+        path.X, path.y, sensitive_features=path.sensitive_features
+    )
+    np.testing.assert_array_equal(choice.scorer.decision_function(X), expected.decision_function(X))
+
+
+@pytest.mark.slow
+def test_a_path_without_people_held_out_is_split(path):
+    choice = path.certify(tolerance=0.2, hold_out=0.3)
+    assert [test.name for test in choice.tests] == [str(p) for p in reversed(path.points)]
+    assert choice.n_fitted + choice.n_held_out == 1500
+    assert "The rows were split" in choice.cost
+
+
+@pytest.mark.slow
+def test_a_path_refuses_its_own_rows(path):
+    ask = dict(sensitive_features=path.sensitive_features)
+    for X in (path.X, path.X.copy()):
+        with pytest.raises(ValueError, match="the rows that the path was made from"):
+            path.certify(X, path.y, **ask)
+    X, y, groups = people(300, seed=9, shifts=(0.0, 0.5, 1.0))
+    with pytest.raises(ValueError, match="sensitive_features is missing"):
+        path.certify(X, y)
+    with pytest.raises(ValueError, match="X is missing"):
+        path.certify(y=y)
+    with pytest.raises(ValueError, match="sample_weight and cluster are of people held out"):
+        path.certify(cluster=groups)
+    with pytest.raises(ValueError, match="the label 7, but the path knows 0 and 1"):
+        path.certify(X, y + 7, sensitive_features=groups)
+
+
+# ---------------------------------------------------------------------- shown and stored
+
+
+@pytest.fixture(scope="module")
+def choice():
+    X, y, groups = people()
+    groups = np.where(groups == "a", "<b>", "[red]")
+    return choose(X, y, groups, names=["<i>first</i>", "second", "third", "fourth"])
+
+
+def test_stored_and_read_again(choice, tmp_path):
+    text = choice.to_json(tmp_path / "choice.json")
+    read = CertifiedChoice.from_json(tmp_path / "choice.json")
+    assert read.to_json() == text
+    assert read.scorer is None
+    assert str(read) == str(choice)
+    content = json.loads(text)
+    assert content["format"] == FORMAT
+    assert content["version"] == "1.0"
+    for spoiled, sentence in (
+        ({"format": "evenscore.audit"}, "not a certified choice"),
+        ({**content, "version": "9.0"}, "version 9.0"),
+        ({**content, "chosen": 17}, "the place of a test"),
+        ({key: content[key] for key in content if key != "tests"}, "lacks 'tests'"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            CertifiedChoice.from_dict(spoiled)
+
+
+def test_shown(choice, tmp_path):
+    console = Console(file=io.StringIO(), width=120)
+    console.print(choice)
+    shown = console.file.getvalue()
+    assert "passed, chosen" in shown
+    assert "not tested" in shown
+    assert "[red]" in shown
+    assert shown.startswith("Certified with 95% confidence: ")
+    html = choice.to_html(tmp_path / "choice.html").read_text()
+    for page in (html, choice._repr_html_()):
+        assert "&lt;i&gt;first" in page
+        assert "<i>first" not in page
+        assert "passed, chosen" in page
+    assert html.index("Certified with 95% confidence") < html.index("<table")
+    assert "\\<i\\>first" in choice.to_markdown()
+    assert repr(choice).startswith("<CertifiedChoice: ")
+    frame = choice.to_frame("polars")
+    assert frame["outcome"].to_list() == [test.outcome for test in choice.tests]
+    assert frame["chosen"].sum() == 1
+
+
+# ---------------------------------------------------------------------- the guarantee
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "constraint", ["bnsp", RateConstraint("fnr", cuts=Cuts(at=(0.3,)))], ids=["bnsp", "fnr"]
+)
+def test_a_candidate_just_beyond_the_tolerance_is_seldom_certified(constraint):
+    """A fair one first, then better ones whose true gaps are just above the tolerance."""
+    X, y, groups = people(100_000, seed=1, shifts=(0.0, 0.3, 0.33, 0.36, 0.6), better=0.02)
+    code = (groups == "b").astype(int)
+    family = es.gaps.as_constraints(constraint)[0]
+
+    def table(k, index):
+        return es.GroupedScores.from_codes(X[index, k], y[index] == 1, code[index], ("a", "b"))
+
+    truth = [np.abs(family.values(table(k, slice(None)))).max() for k in range(5)]
+    tolerance = 0.999 * truth[1]
+    assert truth[0] < 0.3 * tolerance
+    assert min(truth[1:]) > tolerance
+    rng, n = np.random.default_rng(0), often(80)
+    wrong = certified = naive = 0
+    for _ in range(n):
+        index = rng.integers(0, len(y), 4000)
+        choice = choose(
+            X[index], y[index], groups[index], range(5), constraints=family, tolerance=tolerance
+        )
+        certified += choice.certified
+        wrong += choice.certified and truth[choice.chosen] > tolerance
+        seen = [np.abs(family.values(table(k, index))).max() for k in range(5)]
+        naive += max(k for k in range(5) if seen[k] <= tolerance or k == 0) > 0
+    assert certified > 0.9 * n
+    assert wrong <= 0.05 * n + 3.0 * math.sqrt(0.05 * 0.95 * n)
+    assert naive > 0.4 * n  # which is why a choice by estimates proves nothing
