@@ -256,6 +256,7 @@ class RateConstraint(GapFamily):
             share_range=self.cuts.between,
             shares=self.cuts.at,
             random_state=random_state,
+            foresee=foresee,
         )
         values = self.values(scores)
         unknown = np.isnan(values)

@@ -89,6 +89,7 @@ def certify_rates(
     shares: Sequence[float] = (),
     whom: str = "between groups",
     random_state: int = 0,
+    foresee: bool = True,
 ) -> CutCertificate:
     """Whether the groups' rates differ by at most a tolerance at all the cuts in use.
 
@@ -119,6 +120,9 @@ def certify_rates(
         Who is compared, in words: the pairs, if they are not all.
     random_state
         For the Gaussian bridges.
+    foresee
+        Whether to find out how many people it would take (`needed`), and what is lacking; that is
+        most of the work. A band is made of bridges anyway.
 
     Returns
     -------
@@ -152,7 +156,10 @@ def certify_rates(
             "A band certifies a stretch of one range of cuts, not several cuts: certify these with "
             "method='intersection_union'."
         )
-    made = _Made(ladder, tuple(rates), compared, tolerance, level, method, whom, tuple(shares))
+    foresee = foresee or method == "band"
+    made = _Made(
+        ladder, tuple(rates), compared, tolerance, level, method, whom, tuple(shares), foresee
+    )
     if any(first > last for first, last in inside):
         return made.without_cuts(share_range)
     return made.certificate(inside, share_range, random_state)
@@ -188,6 +195,7 @@ class _Made:
     method: CutMethod
     whom: str
     shares: tuple[float, ...]
+    foresee: bool
 
     @property
     def _gaps(self) -> list[tuple[Rate, Pair]]:
@@ -208,18 +216,17 @@ class _Made:
                 places = [exact.widened(share, share) for share in self.shares]
         elif self.method == "intersection_union" and named is not None:
             places = [widened_range(ladder, *named)]
-        steps = np.unique(np.concatenate([grid_steps(ladder, *place) for place in places]))
-        bridges = Bridges(ladder, steps, random_state)
         # Of a range, and for any law, the cuts that may be meant are all looked at instead.
         normal = ShareBounds if self.shares and exact is None else NormalBounds
-        chances = Chances(
-            normal(errors, 1.0),
-            self.rates,
-            self.pairs,
-            bridges,
-            continuous=self.method == "band",
-        )
-        q = band_quantile(chances.maxima, normal_quantile(0.5 + self.level / 2.0))
+        chances, q = None, z
+        if self.foresee:
+            steps = np.unique(np.concatenate([grid_steps(ladder, *place) for place in places]))
+            bridges = Bridges(ladder, steps, random_state)
+            continuous = self.method == "band"
+            chances = Chances(
+                normal(errors, 1.0), self.rates, self.pairs, bridges, continuous=continuous
+            )
+            q = band_quantile(chances.maxima, normal_quantile(0.5 + self.level / 2.0))
         bounds: Bounds = normal(errors, q if self.method == "band" else z)
         if exact is not None:
             bounds = ExactBounds(exact)
@@ -240,12 +247,14 @@ class _Made:
             if certified:
                 low, high = (float(ladder.share[place.first + k]) for k in (first, last))
         smallest = self._smallest()
-        times = chances.times_needed(bounds, self.tolerance)
-        # Of an empty cell nothing is known: shares of one half, and two errors at the most.
-        at_worst = 0.5 * ((z + 2.0) / self.tolerance) ** 2
-        needed = int(np.ceil(times * smallest[1] if smallest[1] else at_worst))
-        lacking: Lacking = ""
-        if not certified:
+        needed = 0
+        lacking: Lacking = "" if certified else "evenness"
+        if chances is not None:
+            times = chances.times_needed(bounds, self.tolerance)
+            # Of an empty cell nothing is known: shares of one half, and two errors at the most.
+            at_worst = 0.5 * ((z + 2.0) / self.tolerance) ** 2
+            needed = int(np.ceil(times * smallest[1] if smallest[1] else at_worst))
+        if chances is not None and not certified:
             few = not np.isfinite(largest.bound.max()) or smallest[1] < needed
             lacking = "data" if few and not chances.beyond(self.tolerance, q) else "evenness"
         text = self._where(inside, named if self.method != "band" else None, low, high)
