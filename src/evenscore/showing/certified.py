@@ -15,9 +15,13 @@ TITLE = "The candidates, in the order tested"
 """The title of the table."""
 
 
+NUMBERS = 6
+"""Columns of the table before those that say which gap it is."""
+
+
 def choice_table(choice: CertifiedChoice) -> BlockTable:
     """A row per candidate."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for k, test in enumerate(choice.tests):
         outcome = "passed, chosen" if k == choice.chosen else test.outcome
         decisive = test.decisive
@@ -37,12 +41,26 @@ def choice_table(choice: CertifiedChoice) -> BlockTable:
             )
         )
     level = percent(choice.confidence_level)
-    columns = ("candidate", "outcome", "AUC", f"{level} interval", "gap", "at most", "tolerance")
+    columns: tuple[str, ...] = (
+        "candidate",
+        "outcome",
+        "AUC",
+        f"{level} interval",
+        "gap",
+        "at most",
+    )
     note = (
         f"Tested on {choice.n_held_out:,} people held out; “at most” is the smallest tolerance "
         f"that they certify with {level} confidence."
     )
-    return BlockTable(TITLE, (*columns, "which gap"), tuple(rows), note, names=2)
+    about = {row[NUMBERS:] for row in rows if row[-1]}
+    if len(about) == 1:  # said once
+        [(tolerance, title)] = about
+        note = f"Gaps are {title}; the tolerance is {tolerance}. {note}"
+        rows = [row[:NUMBERS] for row in rows]
+    else:
+        columns += ["tolerance", "which gap"]
+    return BlockTable(TITLE, tuple(columns), tuple(rows), note, names=2)
 
 
 def section(choice: CertifiedChoice) -> dict[str, Any]:

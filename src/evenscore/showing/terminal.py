@@ -15,7 +15,7 @@ from evenscore.auditing.blocks import BlockTable
 from evenscore.auditing.parts import Finding
 from evenscore.choosing import CertifiedChoice, Plan, TradeoffPath
 from evenscore.inference.estimate import Estimate
-from evenscore.showing.certified import choice_table
+from evenscore.showing.certified import NUMBERS, choice_table
 from evenscore.showing.comparing import comparison_block
 from evenscore.showing.outline import Part, outline
 from evenscore.showing.outline import gap_table as outline_gaps
@@ -108,6 +108,9 @@ def _stacked(cell: Any) -> Any:
     return cell
 
 
+_NAME = 16  # characters of a name that are not folded, such as tolerance=0.005
+
+
 def new_table(
     title: str,
     columns: Iterable[str],
@@ -120,13 +123,16 @@ def new_table(
     Texts are shown as they are: brackets are no markup.
     """
     table = _Fitting(title=Text(title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    cells = [tuple(row) for row in rows]
+    longest = max((len(row[0]) for row in cells if row), default=0)
     for k, column in enumerate(map(Text, columns)):
         if k < names:
             # Names are folded where there is no room, but never pushed out by the numbers.
-            table.add_column(column, overflow="fold", min_width=12 if k == 0 else 7)
+            width = min(max(longest, 12), _NAME) if k == 0 else 7
+            table.add_column(column, overflow="fold", min_width=width)
         else:
             table.add_column(column, justify="right", no_wrap=True, overflow="fold")
-    for row in rows:
+    for row in cells:
         table.add_row(*(_coloured(cell) if isinstance(cell, str) else cell for cell in row))
     text = "\n".join(notes)
     if text:
@@ -164,12 +170,12 @@ def render_plan(plan: Plan) -> Group:
 def render_choice(choice: CertifiedChoice) -> Group:
     """The sentence, then the candidates; tolerances and names of gaps are in the sentence."""
     table = choice_table(choice)
-    rows = tuple(row[:-2] for row in table.rows)
+    rows = tuple(row[:NUMBERS] for row in table.rows)
     more = [Text(text) for text in (choice.ended, choice.cost) if text]
     return Group(
         Text(choice.words, style="bold"),
         *more,
-        block_table(replace(table, columns=table.columns[:-2], rows=rows)),
+        block_table(replace(table, columns=table.columns[:NUMBERS], rows=rows)),
     )
 
 
