@@ -41,14 +41,7 @@ def choice_table(choice: CertifiedChoice) -> BlockTable:
             )
         )
     level = percent(choice.confidence_level)
-    columns: tuple[str, ...] = (
-        "candidate",
-        "outcome",
-        "AUC",
-        f"{level} interval",
-        "gap",
-        "at most",
-    )
+    columns = ["candidate", "outcome", "AUC", f"{level} interval", "gap", "at most"]
     note = (
         f"Tested on {choice.n_held_out:,} people held out; “at most” is the smallest tolerance "
         f"that they certify with {level} confidence."
