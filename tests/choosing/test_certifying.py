@@ -537,3 +537,24 @@ def test_a_candidate_just_beyond_the_tolerance_is_seldom_certified(constraint):
     assert certified > 0.9 * n
     assert wrong <= 0.05 * n + 3.0 * math.sqrt(0.05 * 0.95 * n)
     assert naive > 0.4 * n  # which is why a choice by estimates proves nothing
+
+
+def test_a_scorer_that_can_is_fitted_once_for_all_its_tolerances(monkeypatch):
+
+    fits = []
+    plain = LogisticRegression.fit
+
+    def counting(self, *columns, **more):
+        fits.append(1)
+        return plain(self, *columns, **more)
+
+    monkeypatch.setattr(LogisticRegression, "fit", counting)
+    rng = np.random.default_rng(0)
+    y, group = rng.integers(0, 2, 3000), rng.choice(["a", "b"], 3000)
+    X = rng.normal(size=(3000, 2)) + np.column_stack([y + 0.5 * (group == "b"), group == "b"])
+    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", cv=2, random_state=0)
+    choice = certified_choice(scorer, X, y, sensitive_features=group, tolerance=0.2)
+    assert len(fits) == 3 * (2 + 1)
+    assert choice.certified
+    assert [test.name for test in choice.tests][:2] == ["tolerance=0.005", "tolerance=0.01"]
+    assert choice.scorer.tolerance is None or choice.scorer.tolerance > 0.01

@@ -1,16 +1,26 @@
 """Candidates for a certified choice, and the rows they are fitted to or tested on, as passed."""
 
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from evenscore.choosing.path import fit_to
+from evenscore.choosing.path import (
+    Parameter,
+    at_point,
+    cluster_for,
+    fit_to,
+    groups_for,
+    point_name,
+)
 from evenscore.choosing.validation import read_rows_of
 from evenscore.gaps import ConstraintLike, GapFamily, as_constraints
 from evenscore.learning.price import PriceWarning
@@ -54,13 +64,34 @@ class Given:
         """How to fit a scorer on these rows: not before its turn has come."""
 
         def fitted() -> Any:
-            with warnings.catch_warnings():  # how fair it is, and at which price, is tested
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                warnings.simplefilter("ignore", PriceWarning)
-                columns = (self.sensitive_features, self.sample_weight, self.cluster)
+            columns = (self.sensitive_features, self.sample_weight, self.cluster)
+            with _untold():
                 return fit_to(scorer, self.X, self.y, *columns)
 
         return fitted
+
+    def turns(self, scorer: Any, parameter: Parameter, values: Sequence[float]) -> "list[Turn]":
+        """A scorer at several values of a parameter, to be fitted on these rows in this order.
+
+        A scorer that can be fitted at all of them together is, when the first one's turn has come.
+        """
+        names = [point_name(parameter, value) for value in values]
+        if parameter not in getattr(scorer, "varied_together", ()):
+            scorers = [at_point(clone(scorer), parameter, value) for value in values]
+            return [Turn(n, self.fitting(one)) for n, one in zip(names, scorers, strict=True)]
+        known: list[Any] = []
+
+        def at(k: int) -> Any:
+            if not known:
+                columns = groups_for(scorer, self.sensitive_features)
+                columns |= cluster_for(scorer, self.cluster)
+                columns["sample_weight"] = self.sample_weight
+                grid = [{parameter: value} for value in values]
+                with _untold():
+                    known.extend(clone(scorer).fit_many(self.X, self.y, grid, **columns))
+            return known[k]
+
+        return [Turn(name, partial(at, k)) for k, name in enumerate(names)]
 
     def same_rows(self, X: Any) -> bool:
         """Whether these features are those of another table, row by row."""
@@ -68,6 +99,15 @@ class Given:
             return True
         arrays = isinstance(self.X, np.ndarray) and isinstance(X, np.ndarray)
         return arrays and np.array_equal(self.X, X)
+
+
+@contextmanager
+def _untold() -> Iterator[None]:
+    """How fair a candidate is, and at which price, is tested: a fit need not say it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", PriceWarning)
+        yield
 
 
 class Turn(NamedTuple):

@@ -12,12 +12,11 @@ then test". A choice by estimated gaps gives no such guarantee: benchmarks/certi
 The order decides the power, never the guarantee: the candidate expected to be fairest comes first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from evenscore.choosing.candidates import (
     Given,
@@ -33,7 +32,7 @@ from evenscore.choosing.candidates import (
     scores_of,
 )
 from evenscore.choosing.certified import CandidateTest, CertifiedChoice, Outcome, in_words
-from evenscore.choosing.path import TradeoffPath, at_point, point_name
+from evenscore.choosing.path import TradeoffPath
 from evenscore.choosing.validation import grid_of, seeded
 from evenscore.gaps import ConstraintLike, EstimateSettings, GapFamily, as_constraints
 from evenscore.gaps.family import family_estimates
@@ -145,11 +144,26 @@ def certified_choice(
     rng = np.random.default_rng(seed_of(random_state))
     if alone:
         parameter, values = grid_of(given[0], as_constraints(given[0].constraints))
-        given = [at_point(clone(given[0]), parameter, value) for value in reversed(values)]
-        names = names or [point_name(parameter, value) for value in reversed(values)]
+        values, scorer = values[::-1], seeded(given[0], rng)
+        if names is not None:
+            names = names_of([scorer] * len(values), names)
+
+        def make(learned: Given) -> list[Turn]:
+            turns = learned.turns(scorer, parameter, values)
+            called = names or [turn.name for turn in turns]
+            return [turn._replace(name=name) for turn, name in zip(turns, called, strict=True)]
+
+        return choose_by_splitting(make, rows, data, asked, hold_out, rng)
     called = names_of(given, names)
     scorers = [(name, seeded(one, rng)) for name, one in zip(called, given, strict=True)]
-    return choose_by_splitting(scorers, rows, data, asked, hold_out, rng)
+    return choose_by_splitting(
+        lambda learned: [Turn(name, learned.fitting(scorer)) for name, scorer in scorers],
+        rows,
+        data,
+        asked,
+        hold_out,
+        rng,
+    )
 
 
 def certify_path(
@@ -169,10 +183,17 @@ def certify_path(
     classes = np.unique(to_array(path.y, "y"))
     if held_out is None:
         # The path has seen all rows: the order is that of the parameter, not of any estimate.
-        points = [(str(point), path.scorer_at(point)) for point in reversed(path.points)]
+        values = [point.value for point in reversed(path.points)]
         data = own.read(to_array(path.y, "y") == classes[1])
         rng = np.random.default_rng(seed_of(random_state))
-        return choose_by_splitting(points, own, data, asked, hold_out, rng)
+        return choose_by_splitting(
+            lambda learned: learned.turns(path.scorer, path.points[0].parameter, values),
+            own,
+            data,
+            asked,
+            hold_out,
+            rng,
+        )
     if held_out.same_rows(path.X):
         raise ValueError(
             "X holds the rows that the path was made from: a certificate needs people that no "
@@ -182,7 +203,8 @@ def certify_path(
     check_groups(own.read(to_array(path.y, "y") == classes[1]).groups, data)
     front = [path.points[k] for k in reversed(path.pareto)]  # of equals the more constrained
     front.sort(key=lambda point: np.nan_to_num(point.worst_gap, nan=np.inf))
-    turns = [Turn(str(point), own.fitting(path.scorer_at(point))) for point in front]
+    values = [point.value for point in front]
+    turns = own.turns(path.scorer, path.points[0].parameter, values)
     return choose(turns, held_out, data, asked)
 
 
@@ -256,7 +278,7 @@ def _auc(test: CandidateTest) -> float:
 
 
 def choose_by_splitting(
-    scorers: Sequence[tuple[str, Any]],
+    make: Callable[[Given], list[Turn]],
     rows: Given,
     data: TrainingSet,
     asked: Asked,
@@ -270,8 +292,7 @@ def choose_by_splitting(
             "The rows cannot be split into some to learn from and some to test on, all classes and "
             "groups being in both: there are too few of them, or too few clusters."
         )
-    learned, held_out = rows.take(train.X), rows.take(test.X)
-    turns = [Turn(name, learned.fitting(scorer)) for name, scorer in scorers]
+    turns, held_out = make(rows.take(train.X)), rows.take(test.X)
     choice = choose(turns, held_out, replace(test, X=np.arange(len(test))), asked)
     return replace(choice, n_fitted=len(train), cost=cost_of_splitting(choice, len(train)))
 
