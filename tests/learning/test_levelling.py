@@ -33,7 +33,16 @@ def test_not_needed():
 
 
 def test_rounding_is_no_negative_weight():
-    assert found(weights=(-1e-9, 1.0)).needed is False
+    assert found(weights=(-0.004, 1.004)).needed is False
+
+
+def test_a_tolerance_that_is_reached_without_needs_none():
+    assert found(left=replace(LEFT, value=0.015, low=0.0, high=0.03)).needed is False
+
+
+def test_a_gap_without_an_interval_has_none_in_words():
+    nothing = replace(LEFT, low=float("nan"), high=float("nan"))
+    assert "the gap is 0.080, at an AUC" in str(found(left=nothing))
 
 
 def test_too_few_people_cannot_tell():

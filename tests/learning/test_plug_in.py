@@ -140,7 +140,11 @@ def test_what_has_no_formula_is_refused(asked, said):
         ({"objective": "best"}, ValueError, "objective must be 'auc' or 'worst', not 'best'"),
         ({"objective": "worst", "tolerance": 0.1}, ValueError, "takes no tolerance"),
         ({"objective": "worst", "strength": 1.0}, ValueError, "takes no tolerance and no strength"),
-        ({"objective": "worst", "constraints": "zero_aeg"}, ValueError, "not a mean over the"),
+        (
+            {"objective": "worst", "constraints": "zero_aeg"},
+            ValueError,
+            "takes 'bnsp' or 'bpsn'",
+        ),
         ({"method": "weights", "constraints": "zero_aeg"}, ValueError, "Take method='posteriors'"),
         ({"margin": -0.1}, ValueError, "margin"),
         ({"cv": 1}, ValueError, "cv must be at least 2"),
@@ -201,7 +205,7 @@ def test_names_and_order_of_groups_do_not_matter(method):
 
 
 @pytest.mark.slow
-def test_weights_are_rows_given_again():
+def test_weights_are_about_rows_given_again():
     X, y, groups = people(1500)
     weight = np.random.default_rng(0).integers(1, 4, len(y))
     again = np.repeat(np.arange(len(y)), weight)
@@ -215,9 +219,11 @@ def test_weights_are_rows_given_again():
     one.fit(X, y, sensitive_features=groups, sample_weight=weight)
     two = es.PlugInScorer(model, "bpsn", cv=copies)
     two.fit(X[again], y[again], sensitive_features=groups[again])
-    np.testing.assert_allclose(one.multipliers_, two.multipliers_, atol=0.01)
-    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=0.02)
-    assert one.price_.auc == pytest.approx(two.price_.auc, abs=1e-3)
+    # Only the ridge of the corrections knows how many rows there are.
+    np.testing.assert_allclose(one.multipliers_, two.multipliers_, atol=0.03)
+    rank = [np.argsort(np.argsort(scorer.decision_function(X))) for scorer in (one, two)]
+    assert np.corrcoef(*rank)[0, 1] > 0.999
+    assert one.price_.auc == pytest.approx(two.price_.auc, abs=3e-3)
 
 
 @pytest.mark.slow
@@ -301,7 +307,7 @@ def test_the_worst_off_group_is_ranked_as_well_as_can_be(method):
 def test_weights_rank_nobody_worse_on_purpose_and_say_so():
     X, y, groups = one_sided(3000)
     scorer = es.PlugInScorer(LogisticRegression(), "bnsp", method="weights", random_state=0)
-    with pytest.warns(ConvergenceWarning, match="weights rank nobody worse on purpose"):
+    with pytest.warns(ConvergenceWarning, match="weights rank nobody worse on purpose, and"):
         scorer.fit(X, y, sensitive_features=groups)
     assert scorer.weights_.min() >= 0.0
     assert not scorer.converged_
@@ -459,3 +465,118 @@ def test_probabilities_are_calibrated_on_rows_not_trained_on():
         np.argsort(found, kind="stable"),
         np.argsort(scorer.decision_function(new[0]), kind="stable"),
     )
+
+
+# ---------------------------------------------------------------------- what a reviewer found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notion", ["bnsp", "zero_aeg"])
+def test_nothing_that_was_looked_at_is_better_than_what_is_returned(notion):
+    rng = np.random.default_rng(6)
+    group, y = rng.integers(0, 6, 6000), (rng.random(6000) < 0.4).astype(int)
+    X = rng.normal(size=(6000, 6))
+    X[:, 0] += 1.2 * y + 0.3 * group
+    X[:, 1] += 0.8 * group * y + 0.5 * group
+    scorer = es.PlugInScorer(LogisticRegression(), notion, tolerance=0.05, cv=3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scorer.fit(X, y, sensitive_features=group)
+    history = scorer.history_
+    own = history.chosen
+    worst = [float(np.max(np.abs(gaps))) for gaps in history.gaps]
+    for auc, gap in zip(history.auc, worst, strict=True):
+        if gap <= 0.04 - 1e-9:  # within what is aimed at
+            assert worst[own] <= 0.05 + 1e-9
+            assert auc <= history.auc[own] + 1e-6
+
+
+@pytest.mark.slow
+def test_noise_is_not_told_to_rank():
+    """Corrections are not judged by the rows they were learned from."""
+    claimed = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(400, 6)), rng.integers(0, 2, 400)
+        scorer = es.PlugInScorer(LogisticRegression(), "bnsp", cv=4, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scorer.fit(X, y, sensitive_features=rng.integers(0, 4, 400))
+        claimed.append(scorer.price_.free)
+    assert np.mean(claimed) == pytest.approx(0.5, abs=0.035)
+
+
+def test_the_scale_of_weights_is_for_the_classifier_alone():
+    X, y, groups = people(800)
+    scores = [
+        es.PlugInScorer(GaussianNB(), "bnsp", cv=folds(800))
+        .fit(X, y, sensitive_features=groups, sample_weight=np.full(800, scale))
+        .decision_function(X)
+        for scale in (1.0, 1e6)
+    ]
+    np.testing.assert_allclose(*scores, atol=1e-6)
+
+
+def test_a_pipeline_is_told_the_weights():
+    X, y, groups = people(800)
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    weight = np.where(y == 1, 1.0, 3.0)
+    scorer = es.PlugInScorer(model, "bnsp", method="weights", cv=2)
+    scorer.fit(X, y, sensitive_features=groups, sample_weight=weight)
+    plain = es.PlugInScorer(model).fit(X, y, sample_weight=weight)
+    again = model.fit(X, y, logisticregression__sample_weight=weight)
+    np.testing.assert_allclose(
+        plain.decision_function(X) - plain.intercept_, again.decision_function(X), atol=1e-9
+    )
+
+
+def test_the_classifier_sees_the_labels_of_the_user():
+    X, y, groups = people(600)
+    named = np.where(y == 1, "yes", "no")
+    model = LogisticRegression(class_weight={"yes": 5, "no": 1})
+    scorer = es.PlugInScorer(model, "bnsp", random_state=0)
+    scorer.fit(X, named, sensitive_features=groups)
+    assert scorer.ranking_.densities.models.label.classes_.tolist() == ["no", "yes"]
+    assert set(scorer.predict(X)) == {"no", "yes"}
+
+
+def test_splits_and_rows_of_weight_zero_do_not_go_together():
+    X, y, groups = people(600)
+    weight = np.ones(600)
+    weight[:50] = 0.0
+    with pytest.raises(ValueError, match="rows of weight 0 are left out"):
+        es.PlugInScorer(LogisticRegression(), "bnsp", cv=folds(600)).fit(
+            X, y, sensitive_features=groups, sample_weight=weight
+        )
+
+
+def test_a_grid_varies_what_it_can():
+    X, y, groups = people(600)
+    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
+    with pytest.raises(ValueError, match="fit_many varies tolerance or strength, not constraints"):
+        scorer.fit_many(X, y, [{"constraints": "bpsn"}], sensitive_features=groups)
+    free, priced = scorer.fit_many(
+        X, y, [{"tolerance": np.inf}, {"strength": 1.0}], sensitive_features=groups
+    )
+    assert free.path_ is free.levelling_down_ is None
+    assert priced.levelling_down_ is None
+    assert len(priced.path_) > 1
+
+
+def test_the_default_trees_take_texts():
+    pytest.importorskip("lightgbm")
+    polars = pytest.importorskip("polars")
+    X, y, groups = people(400)
+    frame = polars.DataFrame({"a": X[:, 0], "kind": np.where(X[:, 1] > 0, "high", "low")})
+    scorer = es.PlugInScorer(None, "bnsp", tolerance=0.2, cv=2, random_state=0)
+    scorer.fit(frame, y, sensitive_features=groups)
+    assert scorer.decision_function(frame).shape == (400,)
+    with pytest.raises(ValueError, match="columns of texts or categories"):
+        es.RepairedScorer(None, "bnsp").fit(frame, y, sensitive_features=groups)
+
+
+def test_coordinate_matrices_are_taken():
+    X, y, groups = people(400)
+    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
+    scorer.fit(sparse.coo_array(X), y, sensitive_features=groups)
+    assert scorer.decision_function(sparse.coo_array(X[:3])).shape == (3,)

@@ -11,7 +11,7 @@ from evenscore.learning.posteriors import CellDensities, CellModels, cross_fitte
 from evenscore.learning.rankings import PosteriorRankings, WeightedRankings, free_ranking
 from evenscore.learning.recalibration import JointRecalibration, Recalibration, log_odds
 from evenscore.learning.training_set import TrainingSet
-from evenscore.learning.wrapping import check_table, checked_labels, fitted, probabilities
+from evenscore.learning.wrapping import check_table, checked_labels, fitted
 
 
 def gaussian(n, seed=0, weight=None):
@@ -36,10 +36,10 @@ def folds(n, count=3):
 @pytest.mark.parametrize("model", [LogisticRegression(), GaussianNB()])
 def test_densities_are_those_of_the_law(model):
     data = gaussian(20_000)
-    models, found = cross_fitted(model, data, folds(len(data)), None)
+    models, found = cross_fitted(model, data, folds(len(data)), data.positive, None)
     assert len(models) == 3
     masses = np.bincount(data.cell, minlength=4).reshape(2, 2) / len(data)
-    whole = CellModels.fit(model, data, np.arange(len(data)))
+    whole = CellModels.fit(model, data, np.arange(len(data)), data.positive)
     densities = CellDensities.fit(whole, found, data, masses)
     X = gaussian(2000, seed=1).X
     wanted, got = true_densities(X), densities.at(X)
@@ -49,7 +49,7 @@ def test_densities_are_those_of_the_law(model):
 
 def test_rows_are_scored_by_models_that_have_not_seen_them():
     data = gaussian(300)
-    models, found = cross_fitted(LogisticRegression(), data, folds(300), None)
+    models, found = cross_fitted(LogisticRegression(), data, folds(300), data.positive, None)
     for k, model in enumerate(models):
         own = np.arange(k, 300, 3)
         for part, known in zip(found, model.probabilities(data.X[own], 2), strict=True):
@@ -109,23 +109,33 @@ def test_corrections_do_not_know_the_order_of_groups():
     )
 
 
-def test_weights_count_as_rows_in_corrections():
+def test_the_scale_of_weights_does_not_matter_to_corrections():
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(2), 300)
     target, weight = rng.integers(0, 2, 300), rng.integers(1, 4, 300).astype(float)
-    again = np.repeat(np.arange(300), weight.astype(int))
     for kind, given in ((Recalibration, (p,)), (JointRecalibration, (log_odds(p), p))):
         one = kind.fit(*given, target, weight)(*given)
-        two = kind.fit(*(part[again] for part in given), target[again])(*given)
-        np.testing.assert_allclose(one, two, atol=1e-4)
+        two = kind.fit(*given, target, 1e300 * weight)(*given)
+        np.testing.assert_allclose(one, two, atol=1e-9)
+        equal = kind.fit(*given, target, np.full(300, 7.0))(*given)
+        np.testing.assert_allclose(equal, kind.fit(*given, target)(*given), atol=1e-9)
+
+
+def test_a_group_may_be_missing_in_a_fold():
+    data = gaussian(200)
+    rows = np.flatnonzero((data.codes == 0) | ~data.positive)  # no positives of b
+    models = CellModels.fit(LogisticRegression(), data, rows, data.positive)
+    label, negatives, positives = models.probabilities(data.X[:5], 2)
+    assert label.shape == negatives.shape == positives.shape == (5, 2)
+    np.testing.assert_array_equal(positives, [[1.0, 0.0]] * 5)
 
 
 def test_many_rows_are_corrected_by_some(monkeypatch):
     import evenscore.learning.posteriors as module
 
     data = gaussian(3000)
-    _, found = cross_fitted(LogisticRegression(), data, folds(len(data)), None)
-    models = CellModels.fit(LogisticRegression(), data, np.arange(len(data)))
+    _, found = cross_fitted(LogisticRegression(), data, folds(len(data)), data.positive, None)
+    models = CellModels.fit(LogisticRegression(), data, np.arange(len(data)), data.positive)
     masses = np.bincount(data.cell, minlength=4).reshape(2, 2) / len(data)
     whole = CellDensities.fit(models, found, data, masses).of(found)
     monkeypatch.setattr(module, "_ROWS", 1500)
@@ -140,7 +150,7 @@ def test_many_rows_are_corrected_by_some(monkeypatch):
 def test_rankings_by_weights_are_fits_of_weighted_rows():
     data = gaussian(600)
     rankings = WeightedRankings(
-        LogisticRegression(), data, as_constraints("bnsp"), folds(600), None
+        LogisticRegression(), data, as_constraints("bnsp"), folds(600), data.positive, None
     )
     m = np.array([0.3])
     weights = rankings.form.weights(m)
@@ -161,7 +171,14 @@ def test_rankings_by_weights_are_fits_of_weighted_rows():
 
 def test_weights_and_posteriors_agree_where_both_are_right():
     data, m = gaussian(20_000), np.array([0.3])
-    asked = (LogisticRegression(), data, as_constraints("bnsp"), folds(len(data)), None)
+    asked = (
+        LogisticRegression(),
+        data,
+        as_constraints("bnsp"),
+        folds(len(data)),
+        data.positive,
+        None,
+    )
     by_weights, by_posteriors = WeightedRankings(*asked), PosteriorRankings(*asked)
     weighted = by_weights.search.at(m)
     ratio = by_posteriors.search.at(m)
@@ -174,7 +191,14 @@ def test_many_rows_are_searched_through_some(monkeypatch):
     import evenscore.learning.rankings as module
 
     data = gaussian(4000)
-    asked = (LogisticRegression(), data, as_constraints("bpsn"), folds(len(data)), None)
+    asked = (
+        LogisticRegression(),
+        data,
+        as_constraints("bpsn"),
+        folds(len(data)),
+        data.positive,
+        None,
+    )
     whole = PosteriorRankings(*asked).search.at(np.array([0.2]))
     monkeypatch.setattr(module, "_SEARCHED_ROWS", 1000)
     some = PosteriorRankings(*asked).search.at(np.array([0.2]))
@@ -188,7 +212,7 @@ def test_many_rows_are_searched_through_some(monkeypatch):
 def test_nothing_to_tell_apart_is_no_reason_to_fail():
     data = gaussian(50)
     model = fitted(LogisticRegression(), data, np.zeros(50, dtype=np.intp), np.arange(50))
-    np.testing.assert_array_equal(probabilities(model, data.X, 3), [[1.0, 0.0, 0.0]] * 50)
+    np.testing.assert_array_equal(model.predict_proba(data.X), [[1.0]] * 50)
 
 
 def test_tables_and_labels_are_checked():
@@ -203,5 +227,5 @@ def test_tables_and_labels_are_checked():
 def test_the_classifier_itself_ranks_by_its_log_odds():
     data = gaussian(200)
     plain = LogisticRegression().fit(data.X, data.positive)
-    score = free_ranking(LogisticRegression(), data).score(data.X)
+    score = free_ranking(LogisticRegression(), data, data.positive).score(data.X)
     np.testing.assert_allclose(score, plain.decision_function(data.X), atol=1e-9)

@@ -8,8 +8,10 @@ the largest AUC with |gap_j| ≤ ε_j is the smallest value of its dual,
 What can be asked is which order is the best for given multipliers (`look`). From the orders known
 so far a small linear programme finds the best lottery, and multipliers at which a better order
 could be; that order joins them. The orders do not depend on the tolerance: they are kept, and the
-next tolerance starts with all of them. Nobody is ranked by lot in the end: multipliers are also
-tried where the lottery has its mean, and the search ends when a single order is as good.
+next tolerance starts with all of them. Multipliers of a programme with few orders are far out, so
+half the way there is tried as well, from where D is known to be smallest. Nobody is ranked by lot
+in the end: multipliers are also tried where the lottery has its mean, and the search ends when a
+single order is as good.
 
 *Spare* (free disposal): where the AUC is a mean Σ b_k A_k of statistics of the groups, the best
 order of those for which no group counts negatively is found by letting every A_k be worse than it
@@ -71,6 +73,10 @@ class Spare:
     shares: Floats
     effect: Floats
 
+    def weights(self, multipliers: Floats) -> Floats:
+        """What every group counts for, of multipliers (…, gaps)."""
+        return np.asarray(self.shares - multipliers @ self.effect)
+
     def statistics(self, order: Order) -> Floats:
         """Those of the groups, which have the AUC for their mean and the gaps for differences."""
         rows = np.vstack([self.effect, self.shares])
@@ -95,9 +101,11 @@ class DualSearch:
     n_gaps : int
         How many gaps there are.
     most : int
-        Orders looked at for one tolerance, at most.
+        Orders looked at for one tolerance, at most, for every direction in which gaps can differ.
     enough : float
         AUC by which the order found may be worse than the best lottery.
+    n_free : int
+        In how many directions gaps can differ: with K groups there are K(K − 1)/2, in K − 1.
 
     Examples
     --------
@@ -114,6 +122,7 @@ class DualSearch:
     n_gaps: int
     most: int = 40
     enough: float = _ENOUGH
+    n_free: int = 1
     orders: list[Order] = field(default_factory=list, init=False)
 
     def at(self, multipliers: Floats) -> Order:
@@ -136,7 +145,7 @@ class DualSearch:
         same, and gaps may be left.
         """
         self.at(np.zeros(self.n_gaps))
-        last = len(self.orders) + self.most
+        last = len(self.orders) + self.most * self.n_free
         if strength is not None:
             return self._search(_Wanted(tolerance, strength, spare, hard=False), last)[0]
         price = _FIRST
@@ -154,6 +163,8 @@ class DualSearch:
             lottery = _Lottery.best(self.orders, wanted)
             worth = self._worth(lottery.multipliers)
             self.at(lottery.multipliers)
+            if self.n_free > 1:
+                self.at(0.5 * (lottery.multipliers + self._centre(wanted)))
             best = max(self.orders, key=wanted.value)
             if self._worth(lottery.multipliers) <= worth + self.enough:  # the best of all lotteries
                 if wanted.value(best) >= lottery.value - self.enough:
@@ -161,6 +172,17 @@ class DualSearch:
                 self.at(lottery.mean(self.orders[:known]))
             if len(self.orders) == known or len(self.orders) >= last:
                 return max(self.orders, key=wanted.value), lottery.beyond
+
+    def _centre(self, wanted: "_Wanted") -> Floats:
+        """The multipliers at which the dual is smallest, of those looked at."""
+        known = np.array([order.multipliers for order in self.orders])
+        aucs = np.array([order.auc for order in self.orders])
+        gaps = np.array([order.gaps for order in self.orders])
+        dual = np.max(aucs - known @ gaps.T, axis=1) + np.abs(known) @ wanted.tolerance
+        allowed = np.all(np.abs(known) <= wanted.price + _SAME, axis=1)
+        if wanted.spare is not None:
+            allowed &= np.all(wanted.spare.weights(known) >= -_SAME, axis=1)
+        return np.asarray(known[int(np.argmin(np.where(allowed, dual, np.inf)))])
 
     def _worth(self, multipliers: Floats) -> float:
         """The largest AUC − Σ m gap of the orders known."""

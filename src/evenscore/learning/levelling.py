@@ -55,7 +55,7 @@ class LevellingDown:
         return self.words
 
 
-_NONE = -1e-6  # a weight below is negative
+_NONE = -0.005  # a weight below is negative: multipliers are not found more exactly than that
 
 
 def levelling_down(
@@ -82,11 +82,13 @@ def levelling_down(
     (95% interval 0.050 to 0.110), at an AUC of 0.820 instead of 0.780.
     """
     lowered = [k for k, weight in enumerate(weights) if weight < _NONE]
+    if abs(left.value) <= tolerance:  # it is reached without
+        lowered = []
     needed: bool | None = bool(lowered)
     interval = f"{percent(left.confidence_level)} interval {left.low:.3f} to {left.high:.3f}"
     if left.value < 0.0:
         interval = f"{percent(left.confidence_level)} interval {-left.high:.3f} to {-left.low:.3f}"
-    seen = f"{abs(left.value):.3f} ({interval})"
+    seen = f"{abs(left.value):.3f}" + (f" ({interval})" if left.has_interval else "")
     if not lowered:
         shares = ", ".join(
             f"{group} {100.0 * weight:.0f}%" for group, weight in zip(groups, weights, strict=True)

@@ -3,13 +3,14 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, final, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
-from sklearn.utils.validation import has_fit_parameter, validate_data
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.validation import _num_samples, validate_data
 
 from evenscore.auditing.frames import Backend, data_frame
 from evenscore.gaps import ConstraintLike, GapFamily
@@ -27,10 +28,12 @@ from evenscore.learning.rankings import (
     Rankings,
     WeightedRankings,
     free_ranking,
+    masses_of,
 )
-from evenscore.learning.task import History, Task, TrainingScores
+from evenscore.learning.ratio import RatioForm
+from evenscore.learning.task import SLACK, History, Task, TrainingScores
 from evenscore.learning.training_set import TrainingSet
-from evenscore.learning.wrapping import check_table, checked_labels
+from evenscore.learning.wrapping import check_table, checked_labels, weight_parameter
 from evenscore.scores import CLASSES
 from evenscore.scores.arrays import Floats
 from evenscore.scores.labels import distinct_names
@@ -268,6 +271,9 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
         grid : list of dict
             An entry may give `tolerance` or `strength`; a tolerance of infinity asks for nothing.
         """
+        for entry in grid:
+            for name in set(entry) - set(self.varied_together):
+                raise ValueError(f"fit_many varies tolerance or strength, not {name}.")
         scorers = [clone(self) for _ in grid]
         reader = clone(self)
         reader.check_parameters()
@@ -288,14 +294,19 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
 
     def learn(self, train: TrainingSet, held_out: TrainingSet | None, task: Task) -> History:
         """Fit the classifiers by folds, and find the multipliers on the rows left out."""
-        self.path_: PlugInPath | None = None
-        self.levelling_down_: LevellingDown | None = None
-        self.weights_: Floats | None = None
         if not task.constraints:
-            self.ranking_: Ranking = free_ranking(self._estimator(train), train)
+            self._forget()
+            labels = self.classes_[train.positive.astype(np.intp)]
+            self.ranking_: Ranking = free_ranking(self._estimator(train), train, labels)
             self.multipliers_ = np.zeros(0)
             return History(settled=True)
         return self._choose(self._rankings(train, task.constraints), train, task)
+
+    def _forget(self) -> None:
+        """What not every task has."""
+        self.path_: PlugInPath | None = None
+        self.levelling_down_: LevellingDown | None = None
+        self.weights_: Floats | None = None
 
     def _estimator(self, data: TrainingSet) -> Any:
         """The classifier to be copied; one that takes no weights is said not to."""
@@ -303,7 +314,7 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
         if estimator is None:
             seed = int(np.random.default_rng(seed_of(self.random_state)).integers(2**31 - 1))
             estimator = default_trees(len(data), data.X, seed, self.n_jobs)
-        weighs = has_fit_parameter(estimator, "sample_weight")
+        weighs = weight_parameter(estimator) is not None
         name = type(estimator).__name__
         if not weighs and self.method == "weights":
             raise ValueError(f"{name} takes no sample_weight, which method='weights' works by.")
@@ -319,17 +330,29 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
     def _rankings(self, data: TrainingSet, constraints: Sequence[GapFamily]) -> Rankings:
         """The orders of the rows for any multipliers, by models that have not seen them."""
         estimator = self._estimator(data)
+        if self.objective == "worst" and RatioForm.of(constraints, masses_of(data)).groups is None:
+            names = " and ".join(family.name for family in constraints)
+            raise ValueError(
+                "objective='worst' takes 'bnsp' or 'bpsn', and one of them only: the AUC is the "
+                f"mean over the groups of what these compare, but not of {names}."
+            )
+        if not isinstance(self.cv, Integral | None) and len(data) < self._n_given:
+            raise ValueError(
+                "cv names rows by their places, but rows of weight 0 are left out: leave them out "
+                "first, or let cv be a number of folds."
+            )
         few = self.method == "posteriors" and len(data) < FEW
         cv = (10 if few else _FOLDS[self.method]) if self.cv is None else self.cv
         target, seed = data.positive.astype(np.intp), seed_of(self.random_state)
         draw = int(np.random.default_rng(seed).integers(2**31 - 1))
         folds = cross_fitting_folds(cv, data, target, draw)
         kind = PosteriorRankings if self.method == "posteriors" else WeightedRankings
-        return kind(estimator, data, constraints, folds, self.n_jobs)
+        return kind(estimator, data, constraints, folds, self.classes_[target], self.n_jobs)
 
     def _choose(self, rankings: Rankings, train: TrainingSet, task: Task) -> History:
         """The multipliers for a task, and everything that depends on them."""
         search, spare, history = rankings.search, rankings.spare, History(settled=True)
+        self._forget()
         nothing = np.zeros(search.n_gaps)
         free = search.at(nothing)
         if not task.constraints:
@@ -337,21 +360,16 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
             return history
         objective = task.objective(train)
         by_weights = self.method == "weights"
-        if self.objective == "worst":
-            if spare is None:
-                raise ValueError(
-                    "objective='worst' needs one of 'bnsp' and 'bpsn': under "
-                    f"{task.constraints[0].name} the AUC is not a mean over the groups."
-                )
-            best = search.solve(nothing, spare=spare)
-        else:
-            aims, strengths = task.aims(objective, self.margin), task.strengths(objective)
-            best = search.solve(aims, strengths)
         if not by_weights:
             for part in _PATH:
                 search.solve(np.full(search.n_gaps, part * free.worst))
-            if spare is not None and task.strength is None:
-                self.levelling_down_ = _levelling_down(rankings, best, train, task)
+        aims = task.aims(objective, self.margin)
+        if self.objective == "worst":
+            best = search.solve(nothing, spare=spare)
+        else:
+            best = search.solve(aims, task.strengths(objective))
+        if not by_weights and spare is not None and task.strength is None:
+            self.levelling_down_ = _levelling_down(rankings, best, aims, train, task)
         self.path_ = PlugInPath.of(rankings)
         least = min(search.orders, key=lambda order: order.worst)
         history.obstacle = (
@@ -360,7 +378,7 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
         )
         if by_weights:
             history.obstacle += (
-                ", and weights rank nobody worse on purpose, as method='posteriors' may"
+                "; weights rank nobody worse on purpose, and method='posteriors' may come nearer"
             )
         for order in search.orders:
             strict = Strict(order.auc, np.zeros(0), order.gaps)
@@ -395,11 +413,26 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
     def _matrix(self, X: Any, *y: Any) -> Any:
         """Features go to the classifier as they are; labels must be of two classes."""
         if y:
+            self._n_given = _num_samples(X)
+        if self.estimator is None:  # trees of ours, which take numbers
+            return super()._matrix(X, *y)
+        X = indexable(X)[0]
+        if y:
             self.encoding_ = None
             return X, checked_labels(self, X, y[0])
         check_table(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         return X
+
+    @property
+    def accepts_missing(self) -> bool:
+        """Whatever the classifier does; the default trees do."""
+        return True
+
+    @property
+    def accepts_sparse(self) -> bool:
+        """Whatever the classifier does; the default trees do."""
+        return True
 
     # ------------------------------------------------------------------ scoring
 
@@ -416,15 +449,20 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
 
 
 def _levelling_down(
-    rankings: Rankings, best: Order, train: TrainingSet, task: Task
-) -> LevellingDown:
-    """Whether the score found ranks somebody worse on purpose, beside the best that does not."""
+    rankings: Rankings, best: Order, aims: Floats, train: TrainingSet, task: Task
+) -> LevellingDown | None:
+    """Whether the score found ranks somebody worse on purpose, beside the best that does not.
+
+    Nothing is said where the tolerance was not reached.
+    """
     search, spare, [family] = rankings.search, rankings.spare, rankings.families
     weights = rankings.weights(best)
     assert spare is not None
     assert weights is not None
     tolerance = float(task.tolerances(task.objective(train)).min())
-    other = search.solve(np.full(search.n_gaps, tolerance), spare=spare)
+    if best.worst > tolerance + SLACK:
+        return None
+    other = search.solve(aims, spare=spare)
     gaps = family_estimates(train.grouped(rankings.scores(other.multipliers)), [family])
     return levelling_down(
         family.name,

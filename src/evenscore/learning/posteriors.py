@@ -16,11 +16,12 @@ from typing import Any, Self, final
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from evenscore.learning.recalibration import JointRecalibration, Recalibration, log_odds
 from evenscore.learning.training_set import TrainingSet
-from evenscore.learning.wrapping import fitted, probabilities
+from evenscore.learning.wrapping import fitted, without_class_weights
 from evenscore.scores.arrays import Floats, Ints
 
 _ROWS = 65_536  # that corrections are learned from, at most
@@ -31,30 +32,34 @@ _ROWS = 65_536  # that corrections are learned from, at most
 class CellModels:
     """Fitted classifiers: of the class, and of the group among negatives and among positives.
 
-    The groups are known by their codes.
+    `present` are the codes of the groups that a class has; classifiers know them by their places.
     """
 
     label: Any
-    negatives: Any
-    positives: Any
+    groups: tuple[Any, Any]
+    present: tuple[Ints, Ints]
 
     @classmethod
-    def fit(cls, estimator: Any, data: TrainingSet, rows: Ints) -> Self:
-        """Copies of a classifier, fitted on some rows."""
-        positive = data.positive[rows]
-        return cls(
-            fitted(estimator, data, data.positive.astype(np.intp), rows),
-            fitted(estimator, data, data.codes, rows[~positive]),
-            fitted(estimator, data, data.codes, rows[positive]),
-        )
+    def fit(cls, estimator: Any, data: TrainingSet, rows: Ints, labels: NDArray[Any]) -> Self:
+        """Copies of a classifier, fitted on some rows; `labels` are the user's."""
+        of_groups = without_class_weights(estimator)
+        models, present = [], []
+        for kind in (False, True):
+            own = rows[data.positive[rows] == kind]
+            codes = np.unique(data.codes[own])
+            models.append(fitted(of_groups, data, np.searchsorted(codes, data.codes), own))
+            present.append(codes)
+        label = fitted(estimator, data, labels, rows)
+        return cls(label, (models[0], models[1]), (present[0], present[1]))
 
     def probabilities(self, X: Any, n_groups: int) -> list[Floats]:
         """Of the two classes, (n, 2), and of the groups in each class, (n, K)."""
-        return [
-            probabilities(self.label, X, 2),
-            probabilities(self.negatives, X, n_groups),
-            probabilities(self.positives, X, n_groups),
-        ]
+        found = [np.asarray(self.label.predict_proba(X), dtype=np.float64)]
+        for model, codes in zip(self.groups, self.present, strict=True):
+            part = np.zeros((len(found[0]), n_groups))
+            part[:, codes] = model.predict_proba(X)
+            found.append(part)
+        return found
 
 
 @final
@@ -115,11 +120,15 @@ def _cells(found: Sequence[Floats]) -> Floats:
 
 
 def cross_fitted(
-    estimator: Any, data: TrainingSet, folds: Sequence[tuple[Ints, Ints]], n_jobs: int | None
+    estimator: Any,
+    data: TrainingSet,
+    folds: Sequence[tuple[Ints, Ints]],
+    labels: NDArray[Any],
+    n_jobs: int | None,
 ) -> tuple[list[CellModels], list[Floats]]:
     """The models of every fold, and probabilities of all rows by models that had not seen them."""
     models = Parallel(n_jobs=n_jobs)(
-        delayed(CellModels.fit)(estimator, data, train) for train, _ in folds
+        delayed(CellModels.fit)(estimator, data, train, labels) for train, _ in folds
     )
     n_groups = len(data.groups)
     found = [np.empty((len(data), size)) for size in (2, n_groups, n_groups)]

@@ -14,6 +14,7 @@ from typing import Any, final
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from evenscore.gaps import GapFamily
@@ -26,7 +27,7 @@ from evenscore.learning.posteriors import (
 )
 from evenscore.learning.ratio import RatioForm
 from evenscore.learning.training_set import TrainingSet
-from evenscore.learning.wrapping import fitted, probabilities
+from evenscore.learning.wrapping import fitted
 from evenscore.scores.arrays import Floats, Ints
 from evenscore.scores.aucs import overall_auc
 
@@ -62,13 +63,20 @@ class WeightedRanking:
 
     def score(self, X: Any) -> Floats:
         """Its logarithmic odds."""
-        found = np.clip(probabilities(self.model, X, 2)[:, 1], 1e-15, 1.0 - 1e-15)
+        second = np.asarray(self.model.predict_proba(X), dtype=np.float64)[:, -1]
+        found = np.clip(second, 1e-15, 1.0 - 1e-15)
         return np.asarray(np.log(found) - np.log1p(-found))
 
 
 Ranking = PosteriorRanking | WeightedRanking
 
 # ---------------------------------------------------------------------- on the training rows
+
+
+def masses_of(data: TrainingSet) -> Floats:
+    """The shares of the cells, (2, K)."""
+    found = np.bincount(data.cell, data.share, 2 * len(data.groups))
+    return np.asarray(found.reshape(2, -1), dtype=np.float64)
 
 
 class Rankings(ABC):
@@ -91,20 +99,22 @@ class Rankings(ABC):
 
     def __init__(self, estimator: Any, data: TrainingSet, families: Sequence[GapFamily]) -> None:
         self.estimator, self.data, self.families = estimator, data, list(families)
-        n_groups = len(data.groups)
-        masses = np.bincount(data.cell, data.share, 2 * n_groups)
-        self.masses: Floats = np.asarray(masses.reshape(2, n_groups), dtype=np.float64)
+        self.masses = masses_of(data)
         self.form = RatioForm.of(self.families, self.masses)
         self.spare: Spare | None = None
         if self.form.groups is not None and self.form.shares is not None:
             self.spare = Spare(self.form.shares, self.form.of_groups(self.form.gaps))
-        # Features are no matter here: multipliers are found on scores alone.
-        self._rows = replace(data, X=np.zeros((len(data), 0)))
+        # Features are no matter here: multipliers are found on scores alone. Nor is the scale of
+        # weights, which may be too large to be multiplied.
+        weight = None if data.weight is None else data.weight / data.weight.mean()
+        self._rows = replace(data, X=np.zeros((len(data), 0)), weight=weight)
         self._some: Ints | slice = slice(None)
         if len(data) > _SEARCHED_ROWS:
             self._some, self._rows = self._rows.thinned(_SEARCHED_ROWS)
-        n_gaps = len(self.form.gaps)
-        self.search = DualSearch(self._look, n_gaps, most=self.looks, enough=self.enough)
+        n_free = int(np.linalg.matrix_rank(self.form.gaps, tol=1e-9))
+        self.search = DualSearch(
+            self._look, len(self.form.gaps), self.looks, self.enough, max(n_free, 1)
+        )
 
     def _look(self, multipliers: Floats) -> tuple[float, Floats]:
         table = self._rows.grouped(self.scores(multipliers)[self._some])
@@ -143,14 +153,30 @@ class PosteriorRankings(Rankings):
         data: TrainingSet,
         families: Sequence[GapFamily],
         folds: Folds,
+        labels: NDArray[Any],
         n_jobs: int | None,
     ) -> None:
         super().__init__(estimator, data, families)
-        self._models, found = cross_fitted(estimator, data, folds, n_jobs)
-        whole = CellModels.fit(estimator, data, np.arange(len(data)))
+        self._models, found = cross_fitted(estimator, data, folds, labels, n_jobs)
+        whole = CellModels.fit(estimator, data, np.arange(len(data)), labels)
         self._final = CellDensities.fit(whole, found, data, self.masses)
-        self._densities = self._final.of(found)
+        self._densities = self._corrected(found, folds)
         self._by_fold: list[Floats] | None = None
+
+    def _corrected(self, found: list[Floats], folds: Folds) -> Floats:
+        """Densities of all rows; those of every other fold are corrected by the rows of the rest.
+
+        Whoever has corrected the probabilities must not be judged by them.
+        """
+        densities = np.empty((len(self.data), self.masses.size))
+        halves = [np.sort(np.concatenate([test for _, test in folds[k::2]])) for k in (0, 1)]
+        for own, other in (halves, halves[::-1]):
+            part = replace(self.data, X=np.zeros((len(self.data), 0))).rows(other)
+            change = CellDensities.fit(
+                self._final.models, [p[other] for p in found], part, self.masses
+            )
+            densities[own] = change.of([p[own] for p in found])
+        return densities
 
     def scores(self, multipliers: Floats) -> Floats:
         """A product and an angle."""
@@ -181,6 +207,7 @@ class WeightedRankings(Rankings):
         data: TrainingSet,
         families: Sequence[GapFamily],
         folds: Folds,
+        labels: NDArray[Any],
         n_jobs: int | None,
     ) -> None:
         super().__init__(estimator, data, families)
@@ -190,7 +217,7 @@ class WeightedRankings(Rankings):
                 f"method='weights' needs one of 'bnsp' and 'bpsn': the optimal score under {names} "
                 "is not that of a weighted population. Take method='posteriors'."
             )
-        self._folds, self._n_jobs = folds, n_jobs
+        self._folds, self._labels, self._n_jobs = folds, labels, n_jobs
         self._known: dict[bytes, tuple[list[Any], Floats]] = {}
 
     def _counted(self, multipliers: Floats) -> Floats:
@@ -212,8 +239,7 @@ class WeightedRankings(Rankings):
 
     def _fit(self, weight: Floats, rows: Ints) -> Any:
         rows = rows[weight[rows] > 0.0]
-        target = self.data.positive.astype(np.intp)
-        return fitted(self.estimator, self.data, target, rows, weight)
+        return fitted(self.estimator, self.data, self._labels, rows, weight)
 
     def _fitted(self, multipliers: Floats) -> tuple[list[Any], Floats]:
         key = self._counted(multipliers).tobytes()
@@ -242,7 +268,6 @@ class WeightedRankings(Rankings):
         return WeightedRanking(self._fit(self._weight(multipliers), rows))
 
 
-def free_ranking(estimator: Any, data: TrainingSet) -> WeightedRanking:
+def free_ranking(estimator: Any, data: TrainingSet, labels: NDArray[Any]) -> WeightedRanking:
     """The classifier itself, where nothing is asked of groups."""
-    target = data.positive.astype(np.intp)
-    return WeightedRanking(fitted(estimator, data, target, np.arange(len(data))))
+    return WeightedRanking(fitted(estimator, data, labels, np.arange(len(data))))

@@ -23,11 +23,12 @@ _LEAST = 1e-9  # a probability below is taken to be that
 _PRIOR = 1.0  # rows with which the prior b = 1, a = 0 counts, per unit squared
 _FURTHEST = 5.0  # logarithms of odds beyond tell no more
 # Rows with which the prior of no joint correction counts, per unit squared of a coefficient of
-# standardised terms. On inner folds of training rows (German, COMPAS, Bank, Adult; logistic
-# regression; four notions) 10, 30, 100 and 300 lose 0.024, 0.025, 0.027 and 0.030 of AUC on Bank
-# under "bpsn", 0.045 without a correction; on German 0.009, 0.007, 0.007 and 0.007, 0.006 without;
-# elsewhere the differences are below 0.003.
+# standardised terms. In a prototype, on inner folds of training rows (German, COMPAS, Bank, Adult;
+# logistic regression; four notions), 10, 30, 100 and 300 lose 0.024, 0.025, 0.027 and 0.030 of AUC
+# on Bank under "bpsn", 0.045 without a correction; on German 0.009, 0.007, 0.007 and 0.007, 0.006
+# without; elsewhere the differences are below 0.003.
 _RIDGE = 30.0
+_TERMS = 21  # of two groups, for which that was measured: the more there are, the larger the ridge
 _CROSSED = 12  # logarithms of odds of which all products are terms; of more, only squares are
 
 
@@ -51,6 +52,8 @@ class Recalibration:
     @classmethod
     def fit(cls, probabilities: Floats, target: Ints, weight: Floats | None = None) -> Self:
         """From probabilities of rows not trained on, (n, K), and what came true."""
+        if not len(target):
+            return cls(1.0, np.zeros(probabilities.shape[1]))
         logs, (share, n) = logarithms(probabilities), _shares(len(target), weight)
         prior, n_classes = _PRIOR / n, logs.shape[1]
         truth = np.eye(n_classes)[target]
@@ -97,7 +100,7 @@ class JointRecalibration:
         scale[scale <= 1e-9] = 1.0
         terms = _terms((odds - centre) / scale)
         logs, truth = logarithms(cells), np.eye(n_cells)[target]
-        ridge = _RIDGE / n
+        ridge = _RIDGE * max(1.0, terms.shape[1] / _TERMS) / n
 
         def value_and_gradient(parameters: Floats) -> tuple[float, Floats]:
             coefficients = parameters.reshape(-1, n_cells)
@@ -136,7 +139,7 @@ def _terms(standard: Floats) -> Floats:
 
 
 def _shares(n: int, weight: Floats | None) -> tuple[Floats, float]:
-    """Weights that add up to one, and how many observations they stand for."""
-    if weight is None:
-        return np.full(n, 1.0 / n), float(n)
-    return weight / weight.sum(), max(float(n), float(weight.sum()))
+    """Weights that add up to one, and how many equal ones they are worth (Kish's number)."""
+    share = np.full(n, 1.0 / n) if weight is None else weight / weight.max()
+    share = share / share.sum()
+    return share, float(1.0 / np.sum(np.square(share)))

@@ -19,7 +19,6 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import (
     check_is_fitted,
-    has_fit_parameter,
     validate_data,
 )
 
@@ -27,6 +26,7 @@ from evenscore.gaps import ConstraintLike, as_constraints
 from evenscore.inference.estimate import Estimate
 from evenscore.learning.boosters import FEW, default_trees
 from evenscore.learning.cross_fitting import cross_fitting_folds
+from evenscore.learning.encoding import FeatureEncoding
 from evenscore.learning.parameters import seed_of
 from evenscore.learning.training_set import (
     TrainingSet,
@@ -34,7 +34,7 @@ from evenscore.learning.training_set import (
     refuse_idle_groups,
     two_classes,
 )
-from evenscore.learning.wrapping import check_table, checked_labels, fitted
+from evenscore.learning.wrapping import check_table, checked_labels, fitted, weight_parameter
 from evenscore.repairing.fitting import RepairSettings, repair_rows
 from evenscore.repairing.maps import Unseen, apply_by_group
 from evenscore.scores.arrays import Floats
@@ -200,8 +200,13 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
             self.estimators_ = [estimator]
             return self._base_score(estimator, data.X)
         if estimator is None:
+            if FeatureEncoding.fit(data.X, native=False) is not None:
+                raise ValueError(
+                    "RepairedScorer without an estimator takes numbers, and X has columns of "
+                    "texts or categories: encode them, or give an estimator that takes them."
+                )
             estimator = default_trees(len(data), data.X, seed, self.n_jobs)
-        if data.weight is not None and not has_fit_parameter(estimator, "sample_weight"):
+        if data.weight is not None and weight_parameter(estimator) is None:
             warnings.warn(
                 f"{type(estimator).__name__} takes no sample_weight: it is fitted without, and the "
                 "weights count for the maps only.",

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, column_or_1d, has_fit_parameter, validate_data
 
@@ -55,13 +56,32 @@ def fitted(
     model = DummyClassifier() if alike else clone(estimator)
     X = data.X if len(rows) == len(target) else _safe_indexing(data.X, rows)
     weight = data.weight if weight is None else weight
-    if weight is None or not has_fit_parameter(model, "sample_weight"):
+    name = weight_parameter(model)
+    if weight is None or name is None:
         return model.fit(X, target[rows])
-    return model.fit(X, target[rows], sample_weight=weight[rows])
+    return model.fit(X, target[rows], **{name: weight[rows]})
 
 
-def probabilities(model: Any, X: Any, n_classes: int) -> Floats:
-    """Probabilities of the codes 0, 1, …: 0 of one that the model has not seen."""
-    found = np.zeros((_num_samples(X), n_classes))
-    found[:, np.asarray(model.classes_, dtype=np.intp)] = model.predict_proba(X)
-    return found
+def weight_parameter(model: Any) -> str | None:
+    """How `fit` calls the weights of rows, if it takes any: of a pipeline, those of its last step.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> weight_parameter(make_pipeline(LogisticRegression()))
+    'logisticregression__sample_weight'
+    """
+    if has_fit_parameter(model, "sample_weight"):
+        return "sample_weight"
+    if isinstance(model, Pipeline) and has_fit_parameter(model.steps[-1][1], "sample_weight"):
+        return f"{model.steps[-1][0]}__sample_weight"
+    return None
+
+
+def without_class_weights(estimator: Any) -> Any:
+    """The same classifier for other classes: weights of classes by name are not about those."""
+    named = {
+        name: None
+        for name, value in estimator.get_params().items()
+        if name.rpartition("__")[2] == "class_weight" and isinstance(value, dict)
+    }
+    return clone(estimator).set_params(**named) if named else estimator
