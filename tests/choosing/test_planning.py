@@ -147,8 +147,9 @@ def test_given_people():
     again = at_one_cut(tolerance=plan.smallest_tolerance)
     assert again.needed == pytest.approx(plan.people, rel=0.03)
     assert at_one_cut(n=20).chance == 0.0
-    [warning] = at_one_cut(n=40).warnings
+    warning, few = at_one_cut(n=40).warnings
     assert warning == "the negatives of group 1 would be only 10: take it with care"
+    assert few.startswith("the strictest cut would select fewer than 30 negatives, about 5:")
     assert at_one_cut(n=20_000).chance == 1.0
 
 
@@ -186,6 +187,43 @@ def test_words_and_numbers():
         "name": "women", "share": 0.3, "prevalence": 0.2, "negatives": 1200, "positives": 300,
     }  # fmt: skip
     assert len(plan.to_frame("pandas")) == 16 == len(plan.table)
+
+
+def test_names_of_groups_that_read_alike_or_are_empty():
+    plan = at_one_cut(group_shares={"": 0.3, "b": 0.7})
+    assert "The fewest are the negatives of '', about" in str(plan)
+    shares, prevalence = {1: 0.3, "1": 0.7}, {"1": 0.4, 1: 0.5}
+    plan = at_one_cut(group_shares=shares, prevalence=prevalence)
+    assert [group.name for group in plan.groups] == ["1", "'1'"]
+    assert [group.prevalence for group in plan.groups] == [0.5, 0.4]
+
+
+def test_which_scores_are_selected_is_said():
+    low = at_one_cut(cuts=es.Cuts(at=0.25, of="negatives", selected="low"))
+    assert "at most 25% of all negatives, low scores being selected: with so many" in str(low)
+    assert "low scores" not in str(at_one_cut())
+
+
+def test_cuts_that_select_hardly_anybody():
+    [warning] = es.plan(constraints="fpr", cuts=es.Cuts(at=0.0001), prevalence=0.5).warnings
+    assert "the strictest cut would select fewer than 30 people, about 0.0" in warning
+    assert at_one_cut().warnings == ()
+
+
+def test_numbers_of_numpy():
+    single = {name: np.float32(value) for name, value in (("auc", 0.8), ("power", 0.9))}
+    plan = at_one_cut(**single, tolerance=np.float32(0.05), confidence_level=np.float64(0.95))
+    assert plan == at_one_cut()
+    assert at_one_cut(gap=np.float32(0.0), random_state=np.int64(0)) == plan
+
+
+def test_sources_of_random_numbers():
+    expected = at_one_cut().needed
+    drawn = [es.plan(constraints="fpr", cuts=ONE_CUT, prevalence=0.5, random_state=source)
+             for source in (None, *(np.random.default_rng(1) for _ in range(2)),
+                            np.random.RandomState(1))]  # fmt: skip
+    assert [one.needed for one in drawn] == pytest.approx([expected] * 4, rel=0.05)
+    assert drawn[1] == drawn[2]
 
 
 @pytest.mark.slow
@@ -254,11 +292,18 @@ def test_as_many_samples_are_certified_as_planned(name):
     [
         ({"tolerance": 0.0}, "tolerance must lie strictly between 0 and 1"),
         ({"power": 1.0}, "power must lie strictly between 0 and 1"),
+        ({"power": 0.9999}, "power must be at most 0.99, not 0.9999: it is told from 6,000 draws"),
         ({"confidence_level": 95}, "confidence_level must lie"),
         ({"prevalence": 0.0}, "The prevalence must lie strictly between 0 and 1"),
+        ({"prevalence": "0.2"}, "prevalence must be a number or several, not text: '0.2'"),
+        ({"prevalence": [0.2, "0.3"]}, "prevalence must be a number or several, not text"),
         ({"prevalence": (0.1, 0.2, 0.3)}, "one for each of the 2 groups"),
         ({"prevalence": {"a": 0.2, "b": 0.1}}, "both must be named, and alike"),
         ({"group_shares": (0.7, 0.2)}, "add up to one, not to 0.9"),
+        ({"group_shares": (1.0, 0.0)}, "must be above 0, but that of group 2 is 0"),
+        ({"group_shares": {"a": 1.2, "b": -0.2}}, "must be above 0, but that of b is -0.2"),
+        ({"random_state": -1}, "random_state must be a whole number of at least 0, a Generator"),
+        ({"random_state": "one"}, "random_state must be a whole number of at least 0, a Gen"),
         ({"group_shares": (1.0,)}, "Gaps need two groups"),
         ({"auc": 0.4}, "auc must be at least 0.5"),
         ({"auc": True}, "auc must be"),
@@ -266,7 +311,8 @@ def test_as_many_samples_are_certified_as_planned(name):
         ({"gap": 0.05}, "A score whose largest gap is 0.05 is not fair within 0.05"),
         ({"n": 3}, "the number of people must be a whole number of at least 16"),
         ({"constraints": []}, "A plan needs a constraint"),
-        ({"constraints": "no such", "cuts": None}, "There is no AUC constraint named 'no such'"),
+        ({"constraints": "ppv"}, "no AUC constraint named 'ppv'; there are the rates selection, f"),
+        ({"constraints": "no such", "cuts": None}, "and the AUC constraints intra_group, bnsp"),
         ({"constraints": "bnsp"}, "cuts are for rates by name"),
         ({"cuts": es.Cuts(thresholds=600)}, "Cuts at thresholds cannot be planned"),
         ({"cuts": es.Cuts(thresholds=600), "gap": 0.01}, "Cuts at thresholds cannot be planned"),

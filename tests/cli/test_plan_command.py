@@ -58,6 +58,7 @@ def test_auc_notions_alone_and_beside_rates():
         (("--equal", "fpr,tpr"), "There is no rate 'tpr'"),
         (("--constraint", "nothing"), "--constraint 'nothing' is unknown"),
         (("--gap", "0.2"), "no number of people certifies it"),
+        (("--power", "0.9999"), "power must be at most 0.99"),
         (("--people", "5"), "the number of people must be a whole number of at least 16"),
         (("--json", "plan.html"), "its name says otherwise"),
     ],
@@ -69,3 +70,8 @@ def test_refusals(options, sentence):
 def test_cuts_beside_a_notion_that_has_none():
     told = refused("plan", "--cuts", "everyone=0.2", "--constraint", "bnsp", "--prevalence", "0.2")
     assert "say with --equal which rates" in told
+
+
+def test_a_side_beside_a_notion_that_has_no_cuts():
+    told = refused("plan", "--select", "low", "--constraint", "bnsp", "--prevalence", "0.2")
+    assert "say with --equal which rates, or leave --select out" in told

@@ -10,10 +10,10 @@ drawn at n itself (`power`): few people widen a range, and make errors larger th
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from evenscore.auditing.frames import Backend, data_frame
 from evenscore.auditing.plain import to_plain
@@ -21,19 +21,26 @@ from evenscore.auditing.showable import renderer
 from evenscore.choosing.assumed_law import AssumedLaw
 from evenscore.choosing.power import FEWEST, MOST, PowerCurve
 from evenscore.gaps import Cuts, GapFamily, RateConstraint, as_constraints
+from evenscore.gaps.catalogue import constraint_names
 from evenscore.gaps.cuts import DEFAULT_CUTS, check_cuts
+from evenscore.inference.bridges import DRAWS
 from evenscore.inference.cut_gaps import LEAST_AMONG
 from evenscore.inference.estimate import check_between, check_count, check_level, percent
+from evenscore.inference.reaches import ROUNDS
+from evenscore.learning.parameters import seed_of
 from evenscore.scores.arrays import Floats
 from evenscore.scores.distribution import to_floats
-from evenscore.scores.labels import label_text
+from evenscore.scores.labels import distinct_names
 from evenscore.scores.rates import rate_names
+from evenscore.scores.selection import pool_classes
 from evenscore.scores.table import CLASSES
 
 FORMAT, VERSION = "evenscore.plan", "1.0"
 
 TOLERANCES, POWERS = (0.02, 0.03, 0.05, 0.1), (0.5, 0.8, 0.9, 0.95)
 """Of the table of a plan."""
+
+_MOST_POWER = 0.99  # beyond which too few draws lie to tell the number of people
 
 
 @final
@@ -165,7 +172,7 @@ def plan(
     power: float = 0.9,
     confidence_level: float = 0.95,
     n: int | None = None,
-    random_state: int = 0,
+    random_state: Any = 0,
 ) -> Plan:
     """How many people it takes to certify that a score is fair, before there are data.
 
@@ -192,13 +199,13 @@ def plan(
         The largest true gap that the score is assumed to have: one group, that with the smallest
         class, is ranked higher than the others by a constant, or within it less well.
     power : float
-        How often a score with that gap should be certified.
+        How often a score with that gap should be certified; at most 0.99.
     confidence_level : float
         Of the certificate.
     n : int, optional
         So many people are given: how often is a score certified, and within which tolerance?
-    random_state : int
-        Of the draws by which power is computed.
+    random_state : int, Generator or None, default 0
+        Of the draws by which power is computed; None draws anew each time.
 
     Returns
     -------
@@ -217,12 +224,10 @@ positives of group 2, about 1,482.
     """
     families = _families(constraints, cuts)
     tolerance = _tolerance(tolerance, families)
-    power = check_between(power, "power")
-    level = check_level(confidence_level)
-    if isinstance(auc, bool) or not isinstance(auc, float | int) or not 0.5 <= auc < 1.0:
-        raise ValueError(f"auc must be at least 0.5 and below 1, not {auc!r}.")
-    if isinstance(gap, bool) or not isinstance(gap, float | int) or not 0.0 <= gap < 1.0:
-        raise ValueError(f"gap must be at least 0 and below 1, not {gap!r}.")
+    power = _power(power)
+    level = check_level(_double(confidence_level))
+    auc, gap = _from(0.5, auc, "auc"), _from(0.0, gap, "gap")
+    seed = _seed(random_state)
     if gap >= tolerance:
         raise ValueError(
             f"A score whose largest gap is {gap:g} is not fair within {tolerance:g}: no number of "
@@ -234,10 +239,10 @@ positives of group 2, about 1,482.
     positive = _prevalences(prevalence, names, group_shares)
     # Numbers must not depend on the order in which groups are given: the largest comes first.
     order = np.lexsort((positive, -shares))
-    law = AssumedLaw.without_gaps(shares[order], positive[order], float(auc))
+    law = AssumedLaw.without_gaps(shares[order], positive[order], auc)
     if gap > 0.0:  # what cannot be planned is refused before anything is sought for it
         PowerCurve(law.masses(families), families, level, 0.0, 0).reaches(1e4)
-        law = law.moved(families, float(gap))
+        law = law.moved(families, gap)
     largest = law.largest_gap(families)
     if largest >= tolerance:
         raise ValueError(
@@ -245,7 +250,7 @@ positives of group 2, about 1,482.
             f"{', and in '.join(family.name for family in families)} where their prevalence does: "
             f"no number of people certifies {tolerance:g}."
         )
-    curve = PowerCurve(law.masses(families), families, level, largest, int(random_state))
+    curve = PowerCurve(law.masses(families), families, level, largest, seed)
     needed = curve.needed(tolerance, power)
     if needed is None:
         raise ValueError(
@@ -256,15 +261,15 @@ positives of group 2, about 1,482.
     reaches = curve.reaches(float(people))
     cells = law.shares[:, np.argsort(order)] * people
     smallest = _smallest(cells, names, families)
-    warnings: tuple[str, ...] = ()
+    warnings = _few_selected(cells, families)
     if smallest[1] < LEAST_AMONG:
-        warnings = (f"the {smallest[0]} would be only {smallest[1]}: take it with care",)
+        warnings.insert(0, f"the {smallest[0]} would be only {smallest[1]}: take it with care")
     return Plan(
         tuple(map(_said, families)),
         tolerance,
         power,
         level,
-        float(auc),
+        auc,
         largest,
         people,
         needed,
@@ -282,7 +287,7 @@ positives of group 2, about 1,482.
             for one in sorted({*TOLERANCES, tolerance})
             for other in sorted({*POWERS, power})
         ),
-        warnings,
+        tuple(warnings),
     )
 
 
@@ -293,7 +298,8 @@ def _said(family: GapFamily) -> str:
         return family.name
     titles = [rate.title for rate in asked.rates]
     last = f" and {titles[-1]}" if len(titles) > 1 else titles[-1]
-    return f"{', '.join(titles[:-1])}{last} {asked.cuts.text()}"
+    low = ", low scores being selected" if asked.cuts.selected == "low" else ""
+    return f"{', '.join(titles[:-1])}{last} {asked.cuts.text()}{low}"
 
 
 def _smallest(
@@ -307,7 +313,73 @@ def _smallest(
     return f"{CLASSES[int(c)]} of {names[int(g)]}", round(float(cells[c, g]))
 
 
+def _few_selected(cells: Floats, families: Sequence[GapFamily]) -> list[str]:
+    """Warnings of cuts that select so few people that a sample hardly has them."""
+    found = []
+    for family in families:
+        asked = family.rates_at_cuts
+        if asked is not None:
+            strictest = min((*(asked.cuts.between or ()), *asked.cuts.at))
+            selected = strictest * float(cells[list(pool_classes(asked.cuts.of))].sum())
+            if selected < LEAST_AMONG - 1e-6:
+                whom = "people" if asked.cuts.of == "everyone" else asked.cuts.of
+                found.append(
+                    f"the strictest cut would select fewer than {LEAST_AMONG} {whom}, about "
+                    f"{selected:.2g}: take it with care"
+                )
+    return list(dict.fromkeys(found))
+
+
 # ---------------------------------------------------------------------- what was asked
+
+
+def _double(number: Any) -> Any:
+    """A number in single precision as the decimal that it is written as.
+
+    >>> _double(np.float32(0.9)), float(np.float32(0.9))
+    (0.9, 0.8999999761581421)
+    """
+    return float(str(number)) if isinstance(number, np.floating) else number
+
+
+def _from(least: float, number: Any, name: str) -> float:
+    """A number of at least `least` and below 1."""
+    if isinstance(number, bool) or not (isinstance(number, Real) and least <= float(number) < 1.0):
+        raise ValueError(f"{name} must be at least {least:g} and below 1, not {number!r}.")
+    return float(_double(number))
+
+
+def _power(asked: Any) -> float:
+    """A power that the draws can tell."""
+    power = check_between(_double(asked), "power")
+    if power > _MOST_POWER:
+        draws = ROUNDS * DRAWS
+        raise ValueError(
+            f"power must be at most {_MOST_POWER:g}, not {power:g}: it is told from {draws:,} "
+            "draws, too few of which lie beyond."
+        )
+    return power
+
+
+def _seed(random_state: Any) -> int:
+    """A whole number from all that is taken for a source of random numbers."""
+    given = seed_of(random_state)
+    if given is None or isinstance(given, np.random.Generator):
+        return int(np.random.default_rng(given).integers(2**31 - 1))
+    if isinstance(given, bool) or not isinstance(given, Integral) or given < 0:
+        raise ValueError(
+            "random_state must be a whole number of at least 0, a Generator of numpy or None, "
+            f"not {random_state!r}."
+        )
+    return int(given)
+
+
+def _floats(values: Any, name: str) -> Floats:
+    """Numbers, none of which is text."""
+    several = [values] if isinstance(values, str | bytes) else np.ravel(np.array(values, object))
+    if any(isinstance(value, str | bytes) for value in several):
+        raise ValueError(f"{name} must be a number or several, not text: {values!r}.")
+    return to_floats(values, name)
 
 
 def _families(constraints: Any, cuts: Cuts | None) -> list[GapFamily]:
@@ -320,6 +392,13 @@ def _families(constraints: Any, cuts: Cuts | None) -> list[GapFamily]:
     if not asked:
         raise ValueError("A plan needs a constraint: what should be equal between groups?")
     rates = [one for one in asked if isinstance(one, str) and one in rate_names()]
+    for one in asked:
+        if isinstance(one, str) and one not in (*rates, *constraint_names()):
+            raise ValueError(
+                f"There is no rate and no AUC constraint named {one!r}; there are the rates "
+                f"{', '.join(rate_names())}, and the AUC constraints "
+                f"{', '.join(constraint_names())}."
+            )
     others = as_constraints([one for one in asked if one not in rates])
     if cuts is not None and not rates:
         raise ValueError(
@@ -333,7 +412,7 @@ def _families(constraints: Any, cuts: Cuts | None) -> list[GapFamily]:
 def _tolerance(tolerance: float | None, families: Sequence[GapFamily]) -> float:
     """That given, or that of the constraints, or 0.05."""
     if tolerance is not None:
-        return check_between(tolerance, "tolerance")
+        return check_between(_double(tolerance), "tolerance")
     own = {family.tolerance for family in families if family.tolerance is not None}
     if len(own) > 1:
         texts = " and ".join(f"{value:g}" for value in sorted(own))
@@ -341,41 +420,43 @@ def _tolerance(tolerance: float | None, families: Sequence[GapFamily]) -> float:
             f"A plan has one tolerance, but the constraints have {texts}: give tolerance, or plan "
             "them one by one."
         )
-    return check_between(own.pop(), "tolerance") if own else 0.05
+    return check_between(_double(own.pop()), "tolerance") if own else 0.05
 
 
 def _shares(group_shares: Any) -> tuple[tuple[str, ...], Floats]:
     """The names of the groups, and their shares."""
-    if isinstance(group_shares, Mapping):
-        names = tuple(label_text(group) for group in group_shares)
-        values: ArrayLike = list(group_shares.values())
-    else:
-        values = group_shares
-        names = ()
-    shares = np.atleast_1d(to_floats(values, "group_shares"))
+    named = isinstance(group_shares, Mapping)
+    values = list(group_shares.values()) if named else group_shares
+    shares = np.atleast_1d(_floats(values, "group_shares"))
     if shares.ndim != 1 or len(shares) < 2:
         raise ValueError("Gaps need two groups or more: give the share of each of them.")
-    if not np.all(shares > 0.0) or abs(float(shares.sum()) - 1.0) > 1e-6:
-        raise ValueError(
-            f"The shares of the groups must be above 0 and add up to one, not to {shares.sum():g}."
-        )
-    names = names or tuple(f"group {k + 1}" for k in range(len(shares)))
-    if len(set(names)) < len(names):
-        raise ValueError(f"Groups must differ in their names, not {', '.join(names)}.")
+    names = tuple(f"group {k + 1}" for k in range(len(shares)))
+    if named:
+        names = distinct_names(group_shares)
+    for name, share in zip(names, shares.tolist(), strict=True):
+        if not share > 0.0:
+            raise ValueError(
+                f"The share of each group must be above 0, but that of {name} is {share:g}."
+            )
+    if not abs(float(shares.sum()) - 1.0) <= 1e-6:
+        raise ValueError(f"The shares of the groups must add up to one, not to {shares.sum():g}.")
     return names, shares / shares.sum()
 
 
 def _prevalences(prevalence: Any, names: tuple[str, ...], group_shares: Any) -> Floats:
     """The share of positives of each group."""
     if isinstance(prevalence, Mapping):
-        own = {label_text(group): value for group, value in prevalence.items()}
-        if not isinstance(group_shares, Mapping) or set(own) != set(names):
+        own = dict(zip(distinct_names(prevalence), prevalence.values(), strict=True))
+        named = isinstance(group_shares, Mapping)
+        if named and set(prevalence) == set(group_shares):
+            own = {name: prevalence[group] for name, group in zip(names, group_shares, strict=True)}
+        if not named or set(own) != set(names):
             raise ValueError(
                 f"The prevalence is given of {', '.join(own)}, and the groups are "
                 f"{', '.join(names)}: both must be named, and alike."
             )
         prevalence = [own[name] for name in names]
-    values = to_floats(prevalence, "prevalence")
+    values = _floats(prevalence, "prevalence")
     if values.ndim > 1 or (values.ndim == 1 and len(values) != len(names)):
         raise ValueError(
             f"The prevalence must be one share of positives, or one for each of the {len(names)} "

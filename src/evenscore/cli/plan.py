@@ -55,7 +55,7 @@ def plan(
         float, Option(help="The largest true gap that the score is assumed to have.")
     ] = 0.0,
     power: Annotated[
-        float, Option(help="How often a score with that gap should be certified.")
+        float, Option(help="How often a score with that gap should be certified; at most 0.99.")
     ] = 0.9,
     confidence: Annotated[float, Option(help="How sure the certificate is.")] = 0.95,
     people: Annotated[
@@ -105,6 +105,11 @@ def plan(
         raise ValueError(
             "--cuts are where rates should be equal, and --constraint is about no cut: say with "
             "--equal which rates, or leave --cuts out."
+        )
+    if select == "low" and constraint and not rates:
+        raise ValueError(
+            "--select says who is selected at cuts, and --constraint is about no cut: say with "
+            "--equal which rates, or leave --select out."
         )
     where = Cuts(between=(0.05, 0.5), selected=select)
     if cuts is not None:
