@@ -19,6 +19,7 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -202,8 +203,13 @@ def test_weights_reach_the_classifier_and_the_maps():
     plain = clone(scorer).fit(X, y, sensitive_features=group)
     scorer.fit(X, y, sensitive_features=group, sample_weight=weight)
     assert not np.array_equal(scorer.estimators_[0].coef_, plain.estimators_[0].coef_)
-    with pytest.warns(UserWarning, match="Pipeline takes no sample_weight") as told:
-        RepairedScorer(make_pipeline(StandardScaler(), LogisticRegression()), ROC).fit(
+    piped = RepairedScorer(make_pipeline(StandardScaler(), LogisticRegression()), ROC)
+    plain = clone(piped).fit(X, y, sensitive_features=group)
+    piped.fit(X, y, sensitive_features=group, sample_weight=weight)
+    one, two = (scorer.estimators_[0][-1].coef_ for scorer in (piped, plain))
+    assert not np.array_equal(one, two)
+    with pytest.warns(UserWarning, match="KNeighborsClassifier takes no sample_weight") as told:
+        RepairedScorer(KNeighborsClassifier(100), ROC).fit(
             X, y, sensitive_features=group, sample_weight=weight
         )
     assert len(told) == 1  # not once a fold
