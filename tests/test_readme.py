@@ -16,7 +16,7 @@ def test_the_examples_print_what_is_shown():
     examples = re.findall(
         r"```python\n([^`]*?)```\n\n```text\n(.*?)```", README.read_text(), re.DOTALL
     )
-    assert len(examples) == 2
+    assert len(examples) == 4
     names = {}
     for code, shown in examples:
         printed = io.StringIO()
