@@ -334,6 +334,18 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if name.endswith("_") and name not in known:
                 setattr(self, name, value)
 
+    def know(self, reader: "FairScorer") -> None:
+        """Take over what reading rows has told another scorer of the kind.
+
+        Parameters
+        ----------
+        reader : FairScorer
+            One that has read the rows.
+        """
+        for name in self.known_by_reading:
+            if hasattr(reader, name):
+                setattr(self, name, getattr(reader, name))
+
     def hold_out(self, rows: TrainingSet) -> tuple[TrainingSet, TrainingSet | None]:
         """Rows to learn from, and rows kept aside if any are wanted.
 

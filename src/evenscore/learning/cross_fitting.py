@@ -160,9 +160,7 @@ def learn_on(scorer: FairScorer, rows: TrainingSet, task: Task) -> FairScorer:
     """A scorer with the same parameters, learned on other rows; it gives raw scores, no more."""
     other: FairScorer = clone(scorer)
     other.verbose = False
-    for name in scorer.known_by_reading:
-        if hasattr(scorer, name):
-            setattr(other, name, getattr(scorer, name))
+    other.know(scorer)
     train, held_out = other.hold_out(rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what matters is said about the scorer itself

@@ -22,6 +22,7 @@ from evenscore.learning.dual import Order
 from evenscore.learning.levelling import LevellingDown, levelling_down
 from evenscore.learning.objective import Strict, standardise
 from evenscore.learning.parameters import check_number, seed_of
+from evenscore.learning.progress import progress
 from evenscore.learning.rankings import (
     PosteriorRankings,
     Ranking,
@@ -285,9 +286,7 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
             free = entry.get("tolerance") == np.inf
             scorer.set_params(**({"constraints": ()} if free else entry))
             scorer.check_parameters()
-            for name in self.known_by_reading:
-                if hasattr(reader, name):
-                    setattr(scorer, name, getattr(reader, name))
+            scorer.know(reader)
             task = scorer._task()
             scorer._finish(data, data, None, task, scorer._choose(known, data, task))
         return scorers
@@ -300,7 +299,12 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
             self.ranking_: Ranking = free_ranking(self._estimator(train), train, labels)
             self.multipliers_ = np.zeros(0)
             return History(settled=True)
-        return self._choose(self._rankings(train, task.constraints), train, task)
+        with progress("PlugInScorer", 2, verbose=self.verbose) as advance:
+            rankings = self._rankings(train, task.constraints)
+            advance("classifiers are fitted")
+            history = self._choose(rankings, train, task)
+            advance("multipliers are found")
+        return history
 
     def _forget(self) -> None:
         """What not every task has."""
@@ -363,13 +367,15 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
         if not by_weights:
             for part in _PATH:
                 search.solve(np.full(search.n_gaps, part * free.worst))
-        aims = task.aims(objective, self.margin)
+        aims, other = task.aims(objective, self.margin), None
+        if not by_weights and spare is not None and task.strength is None:
+            other = search.solve(aims, spare=spare)
         if self.objective == "worst":
             best = search.solve(nothing, spare=spare)
-        else:
+        else:  # last, so that it is the best of all that were looked at
             best = search.solve(aims, task.strengths(objective))
-        if not by_weights and spare is not None and task.strength is None:
-            self.levelling_down_ = _levelling_down(rankings, best, aims, train, task)
+        if other is not None:
+            self.levelling_down_ = _levelling_down(rankings, best, other, task)
         self.path_ = PlugInPath.of(rankings)
         least = min(search.orders, key=lambda order: order.worst)
         history.obstacle = (
@@ -449,20 +455,19 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
 
 
 def _levelling_down(
-    rankings: Rankings, best: Order, aims: Floats, train: TrainingSet, task: Task
+    rankings: Rankings, best: Order, other: Order, task: Task
 ) -> LevellingDown | None:
     """Whether the score found ranks somebody worse on purpose, beside the best that does not.
 
     Nothing is said where the tolerance was not reached.
     """
-    search, spare, [family] = rankings.search, rankings.spare, rankings.families
+    spare, [family], train = rankings.spare, rankings.families, rankings.data
     weights = rankings.weights(best)
     assert spare is not None
     assert weights is not None
     tolerance = float(task.tolerances(task.objective(train)).min())
     if best.worst > tolerance + SLACK:
         return None
-    other = search.solve(aims, spare=spare)
     gaps = family_estimates(train.grouped(rankings.scores(other.multipliers)), [family])
     return levelling_down(
         family.name,

@@ -167,9 +167,7 @@ class PaperScorer(FairScorer):
         data = reader._read(X, y, sensitive_features, sample_weight, constraints, cluster)
         train, held_out = reader.hold_out(data)
         for scorer in scorers:
-            for name in self.known_by_reading:
-                if hasattr(reader, name):
-                    setattr(scorer, name, getattr(reader, name))
+            scorer.know(reader)
         histories = _learn(scorers, train, held_out, reader._task())
         for scorer, history in zip(scorers, histories, strict=True):
             scorer._finish(data, train, held_out, scorer._task(), history)
