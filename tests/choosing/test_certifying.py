@@ -85,14 +85,14 @@ def test_if_the_first_fails_none_is_certified():
     assert choice.scorer is None
     assert choice.chosen is None
     assert not choice.certified
-    assert choice.words.startswith("None is certified: the first candidate (1. Column) misses a ")
+    assert choice.words.startswith("None is certified: the first candidate (1. Column) misses ")
     assert "less fair than that for certain" in choice.words
     few = choose(X[:300], y[:300], groups[:300], (1, 0), tolerance=0.08)
     assert few.more_people > 300
     assert "more held-out people would certify it, nine times out of ten." in few.words
     missed = few.test.certificates[0].reach - 0.08
     assert few.test.missed_by == pytest.approx(missed)
-    assert f"misses a tolerance of 0.08 by {missed:.3f}" in few.words
+    assert f"misses the gap allowed, 0.08, by {missed:.3f}" in few.words
 
 
 @pytest.mark.slow
@@ -353,7 +353,7 @@ def test_candidates_that_are_not_fitted_are_fitted_one_by_one_on_a_part():
     assert abs(choice.n_held_out - 800) <= 2
     assert f"learned from {choice.n_fitted:,} of them" in choice.cost
     reach = choice.test.decisive.reach
-    assert f"a tolerance of {reach:.3f} could be certified; with 2,000 people" in choice.cost
+    assert f"a gap of at most {reach:.3f} could be certified; with 2,000 people" in choice.cost
     assert not hasattr(made[0], "coef_")  # what was passed stays as it was
     again = certified_choice(
         made, X, y, sensitive_features=groups, constraints="bnsp", tolerance=0.03, hold_out=0.4

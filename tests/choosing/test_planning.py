@@ -176,8 +176,8 @@ def test_tolerances_below_the_gap_have_no_number():
 
 def test_words_and_numbers():
     plan = at_one_cut(group_shares={"women": 0.3, "men": 0.7}, prevalence=0.2, n=5_000)
-    assert str(plan).startswith("With 5,000 people a score without gaps is certified in ")
-    assert "For 90% of samples it takes about " in str(plan)
+    assert str(plan).startswith("With 5,000 people, a score without gaps can be certified up to a ")
+    assert "for 90% of samples it takes about " in str(plan)
     assert str(plan).endswith("The fewest are the negatives of women, about 1,200.")
     assert repr(plan) == f"<Plan: {plan}>"
     content = json.loads(json.dumps(plan.to_dict(), allow_nan=False))

@@ -292,6 +292,8 @@ def test_the_worst_off_group_is_ranked_as_well_as_can_be(method):
     worst.fit(X, y, sensitive_features=groups)
     assert worst.verdicts_ == []
     assert worst.weights_.min() >= 0.0
+    assert set(worst.statistics_) == {"a", "b"}
+    assert min(worst.statistics_.values()) == worst.statistics_["b"]
     new = one_sided(60_000, 1)
     least = statistics(worst, *new).min()
     for other in (
@@ -580,3 +582,20 @@ def test_coordinate_matrices_are_taken():
     scorer = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
     scorer.fit(sparse.coo_array(X), y, sensitive_features=groups)
     assert scorer.decision_function(sparse.coo_array(X[:3])).shape == (3,)
+
+
+def test_a_tolerance_is_no_percentage():
+    X, y, groups = people(300)
+    with pytest.raises(ValueError, match="tolerance must be a finite number of at least 0 and at"):
+        es.PlugInScorer(LogisticRegression(), "bnsp", tolerance=5).fit(
+            X, y, sensitive_features=groups
+        )
+    with pytest.raises(ValueError, match="tolerances are differences of shares, such as"):
+        es.tradeoff_path(
+            es.LinearScorer("bnsp"), X, y, sensitive_features=groups, tolerances=[5, 2]
+        )
+
+
+def test_a_rate_is_said_to_be_one():
+    with pytest.raises(ValueError, match=r"'fnr' is a rate at cuts.*RateConstraint\('fnr'"):
+        es.AucConstraint.named("fnr")

@@ -142,7 +142,12 @@ def check_groups(known: Sequence[Hashable], data: TrainingSet) -> None:
     Groups of another kind altogether are fine: a score may be learned with regard to one column and
     certified with regard to another.
     """
-    missing = [group for group in known if group not in data.groups]
+    require_groups(known, data.groups)
+
+
+def require_groups(known: Sequence[Hashable], held_out: Sequence[Hashable]) -> None:
+    """Refuse people held out among whom one of the known groups is missing, but not all are."""
+    missing = [group for group in known if group not in held_out]
     if missing and len(missing) < len(known):
         raise ValueError(
             f"The held-out rows have nobody of group {label_text(missing[0])}, but candidates were "

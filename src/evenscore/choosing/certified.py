@@ -260,7 +260,8 @@ def in_words(
     if best.auc.has_interval:
         auc += f", {percent(best.auc.confidence_level)} interval {best.auc.low:.3f} to "
         auc += f"{best.auc.high:.3f}"
-    text = f"Certified with {percent(level)} confidence: {best.name} ({auc}). {claims}"
+    sure = f"Certified with {percent(level)} confidence"
+    text = f"{sure}: the candidate {best.name} ({auc}). {claims}"
     ended = ""
     if len(passed) > 1:
         ended = f"It has the largest AUC of the {len(passed)} candidates that passed. "
@@ -282,7 +283,7 @@ def _failure(test: CandidateTest, which: str, n_held_out: int) -> str:
     if math.isnan(decisive.reach):
         return f"{which} ({test.name}) is not certified: {why}"
     return (
-        f"{which} ({test.name}) misses a tolerance of {decisive.tolerance:g} by "
+        f"{which} ({test.name}) misses the gap allowed, {decisive.tolerance:g}, by "
         f"{decisive.missed_by:.3f}: {_first_sentence(why)} {more_words(test, n_held_out)}"
     )
 
@@ -299,7 +300,7 @@ def more_words(test: CandidateTest, n_held_out: int) -> str:
         return "It is less fair than that for certain: more people would not help."
     more = max((times - 1.0) * n_held_out, 1.0)
     if math.isnan(more) or (times > UNREASONABLE and more > UNHEARD_OF):
-        return "No reasonable number of people would decide: the gap seen is near the tolerance."
+        return "No reasonable number of people would decide: the gap seen is near the one allowed."
     rounded = math.ceil(round(more, 1 - math.floor(math.log10(more))))
     does = "certify it" if decision == "certify" else "show that it is less fair than that"
     return (

@@ -307,8 +307,8 @@ def cost_of_splitting(choice: CertifiedChoice, n_fitted: int) -> str:
     decisive = choice.test.decisive
     if decisive is not None and not np.isnan(decisive.reach):
         text += (
-            f" About {choice.test.name} a tolerance of {decisive.reach:.3f} could be certified; "
-            f"with {n:,} people to test on it would be about "
+            f" About the candidate {choice.test.name} a gap of at most {decisive.reach:.3f} could "
+            f"be certified; with {n:,} people to test on it would be about "
             f"{decisive.reach_with(n / choice.n_held_out):.3f}."
         )
     if choice.certified:

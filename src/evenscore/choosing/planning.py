@@ -129,9 +129,10 @@ class Plan:
                 f"{fewest}"
             )
         return (
-            f"With {self.people:,} people a score {score} is certified in {self.chance:.0%} of "
-            f"samples: with {level} confidence, {claim}. For {power} of samples it takes about "
-            f"{self.needed:,} people, or a tolerance of {self.smallest_tolerance:.2g}. {fewest}"
+            f"With {self.people:,} people, a score {score} can be certified up to a tolerance of "
+            f"{self.smallest_tolerance:.2g} in {power} of samples, with {level} confidence. That "
+            f"{claim} is certified in {self.chance:.0%} of samples; for {power} of samples it "
+            f"takes about {self.needed:,} people. {fewest}"
         )
 
     def to_markdown(self) -> str:
@@ -270,7 +271,7 @@ positives of group 2, about 1,482.
         power,
         level,
         auc,
-        largest,
+        largest if largest > 1e-9 else 0.0,
         people,
         needed,
         float(np.mean(reaches <= tolerance)),

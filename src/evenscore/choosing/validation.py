@@ -202,6 +202,8 @@ def grid_of(
     for value in given:
         if not isinstance(value, Real) or not 0.0 <= float(value) < math.inf:
             raise ValueError(f"{name} must be finite numbers of at least 0, not {value!r}.")
+        if not by_strength and float(value) > 1.0:
+            raise ValueError(f"{name} are differences of shares, such as 0.05, not {value!r}.")
     values = sorted({float(value) for value in given})
     if by_strength:
         return "strength", values

@@ -94,13 +94,15 @@ def tradeoff(
         --certify others.csv --tolerance 0.05 -o model.skops --html path.html
     """
     from evenscore.auditing.plain import to_plain
+    from evenscore.auditing.provenance import InputFile
     from evenscore.auditing.sample import independence
     from evenscore.choosing import claim_prices, tradeoff_path
+    from evenscore.choosing.candidates import require_groups
     from evenscore.choosing.path import CHOSEN_HERE
     from evenscore.files.atomic import write_atomically
     from evenscore.files.models import TableModel, save_model
     from evenscore.showing.terminal import block_table
-    from evenscore.showing.tradeoff import path_table, price_table, write
+    from evenscore.showing.tradeoff import NUMBERS, path_table, price_table, write
 
     proof.check(source.table, tolerance)
     if output is not None and not proof.asked:
@@ -118,6 +120,7 @@ def tradeoff(
         others = None
         if proof.certify is not None:
             others = learner.held_out(source, proof.certify, data, cluster, quiet=quiet)
+            require_groups(data.people.rows.groups, others.people.rows.groups)
         columns_of_people: dict[str, Any] = {
             "sensitive_features": data.people.columns(),
             "sample_weight": data.people.rows.weight,
@@ -151,8 +154,11 @@ def tradeoff(
     n_clusters = None if members is None else len(set(members.tolist()))
     taken = independence(len(data.people.rows), n_clusters)
     shown = {"title": title, "chosen": chosen, "refusal": refusal, "assumption": taken}
+    files = {"learned from": source.table, "certified on": proof.certify}
+    read = {use: InputFile.of(file) for use, file in files.items() if file is not None}
     if html is not None:
-        write(path, html, tolerance=tolerance, claims=claims, certified=certified, **shown)
+        more = {"claims": claims, "certified": certified, "files": read}
+        write(path, html, tolerance=tolerance, **more, **shown)
     if json is not None:
         content = {
             **path.to_dict(),
@@ -160,6 +166,7 @@ def tradeoff(
             "tolerance": tolerance,
             "prices": None if claims is None else to_plain(claims),
             "certified": None if certified is None else certified.to_dict(),
+            "files": to_plain(read),
             **shown,
         }
         write_atomically(json, json_text.dumps(content, ensure_ascii=False, allow_nan=False))
@@ -168,9 +175,15 @@ def tradeoff(
         console.print(block_table(price_table(claims)))
     table = path_table(path, chosen)
     # Which gap it is the page says; on a terminal it would push out the numbers.
-    rows = tuple(row[:-1] for row in table.rows)
-    console.print(block_table(replace(table, title=title, columns=table.columns[:-1], rows=rows)))
+    rows, columns = tuple(row[:NUMBERS] for row in table.rows), table.columns[:NUMBERS]
+    console.print(block_table(replace(table, title=title, columns=columns, rows=rows)))
     if certified is not None:
+        learned = "fitted on all these rows" if others is not None else "fitted on a part of these"
+        console.print(
+            f"The points above are cross-validated; the candidates below are {learned}, and tested "
+            "on people held out.",
+            highlight=False,
+        )
         console.print(certified)
     elif refusal or chosen is not None:
         console.print(refusal or CHOSEN_HERE, markup=False, highlight=False)

@@ -32,6 +32,7 @@ from evenscore.scores.arrays import Bools, Floats
 from evenscore.scores.aucs import auc_matrix, roc_curve
 from evenscore.scores.curve import RocCurve
 from evenscore.scores.distribution import to_floats
+from evenscore.scores.rates import rate_names
 
 
 @final
@@ -68,6 +69,12 @@ class AucConstraint(GapFamily):
     @classmethod
     def named(cls, name: str, *, tolerance: float | None = None) -> "AucConstraint":
         """A constraint of the catalogue; `constraint_names()` lists them."""
+        if isinstance(name, str) and name in rate_names():
+            raise ValueError(
+                f"{name!r} is a rate at cuts, not an AUC constraint: write "
+                f"RateConstraint({name!r}, cuts=Cuts(between=(0.1, 0.4))), with the cuts that will "
+                "be used."
+            )
         if not isinstance(name, str) or name not in CATALOGUE:
             raise ValueError(
                 f"There is no AUC constraint named {name!r}; there are {', '.join(CATALOGUE)}."

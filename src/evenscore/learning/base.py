@@ -256,7 +256,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def check_parameters(self) -> None:
         """Refuse bad parameters; a subclass checks its own after calling this."""
-        check_number(self, "tolerance", 0.0, optional=True)
+        check_number(self, "tolerance", 0.0, 1.0, optional=True)
         check_strength(self.strength)
         check_count(self, "cross_fit", 0)
         if self.cross_fit == 1:

@@ -164,6 +164,9 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
         The number of each gap, in the order of `gap_names_`.
     weights_ : array or None
         What each group counts for, in the order of `groups_`, where the AUC is a mean over them.
+    statistics_ : dict or None
+        Where the AUC is a mean over the groups, what each of them has, on rows not trained on: with
+        `objective="worst"` the least of these is what was made as large as can be.
     path_ : PlugInPath
         AUC and gaps on rows not trained on, from the score without constraints to the fairest.
     levelling_down_ : LevellingDown or None
@@ -311,6 +314,7 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
         self.path_: PlugInPath | None = None
         self.levelling_down_: LevellingDown | None = None
         self.weights_: Floats | None = None
+        self.statistics_: dict[str, float] | None = None
 
     def _estimator(self, data: TrainingSet) -> Any:
         """The classifier to be copied; one that takes no weights is said not to."""
@@ -407,6 +411,9 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
     def _keep(self, rankings: Rankings, order: Order, train: TrainingSet) -> CrossFitted:
         """Set what is learned; gives the scores of rows not trained on."""
         self.multipliers_, self.weights_ = order.multipliers, rankings.weights(order)
+        if rankings.spare is not None:
+            each = rankings.spare.statistics(order).tolist()
+            self.statistics_ = dict(zip(distinct_names(train.groups), each, strict=True))
         self.ranking_ = rankings.final(order.multipliers)
         training = standardise(self.raw_score(train.X), train.share)
         score = (rankings.scores(order.multipliers) - training.mean) / training.scale

@@ -2,10 +2,12 @@
 
 import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from evenscore.auditing.blocks import BlockTable
+from evenscore.auditing.provenance import InputFile
 from evenscore.choosing import CertifiedChoice, ClaimPrices, TradeoffPath
 from evenscore.choosing.path import CHOSEN_HERE
 from evenscore.files.atomic import write_atomically
@@ -42,10 +44,14 @@ def price_table(claims: ClaimPrices) -> BlockTable:
     return BlockTable(PRICED, columns, tuple(rows))
 
 
+NUMBERS = 6
+"""Columns of the table before the one that says which gap is the worst."""
+
+
 def path_table(path: TradeoffPath, chosen: int | None = None) -> BlockTable:
     """A row per point."""
     level = f"{percent(path.points[0].auc.confidence_level)} interval"
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for k, point in enumerate(path.points):
         remarks = {
             "chosen": k == chosen,
@@ -63,8 +69,12 @@ def path_table(path: TradeoffPath, chosen: int | None = None) -> BlockTable:
                 point.worst.title,
             )
         )
-    columns = ("point", "remarks", "AUC", level, "worst gap", level, "which gap")
-    return BlockTable(_title(path), columns, tuple(rows), names=2)
+    columns: tuple[str, ...] = ("point", "remarks", "AUC", level, "worst gap", level, "which gap")
+    about, note = {row[-1] for row in rows}, ""
+    if len(about) == 1:  # said once
+        note = f"The worst gap is {about.pop()}."
+        columns, rows = columns[:NUMBERS], [row[:NUMBERS] for row in rows]
+    return BlockTable(_title(path), columns, tuple(rows), note, names=2)
 
 
 def _title(path: TradeoffPath) -> str:
@@ -140,6 +150,7 @@ def page(
     refusal: str = "",
     claims: ClaimPrices | None = None,
     certified: CertifiedChoice | None = None,
+    files: Mapping[str, InputFile] | None = None,
     assumption: str = "",
 ) -> str:
     """The page of a path: what is certified, what each claim costs, a picture and a table."""
@@ -153,6 +164,7 @@ def page(
         table=path_table(path, chosen),
         prices=None if claims is None else price_table(claims),
         certified=None if certified is None else section(certified),
+        files=files or {},
         refusal=refusal,
         choice=CHOSEN_HERE if chosen is not None and certified is None else "",
         assumption=assumption,
