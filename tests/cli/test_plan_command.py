@@ -30,7 +30,9 @@ def test_a_sentence_then_tables(tmp_path):
 def test_given_people_as_markdown():
     options = ("--people", "1000", "--gap", "0.03", "--tolerance", "0.1", "--power", "0.8")
     result = run(*ASKED, *options, "--format", "markdown")
-    assert result.stdout.startswith("# How many people it takes\n\nWith 1,000 people, a score whose")
+    assert result.stdout.startswith(
+        "# How many people it takes\n\nWith 1,000 people, a score whose"
+    )
     assert "| 0.02 | – |" in result.stdout
     assert run(*ASKED, *options, "--quiet").stdout == ""
 
