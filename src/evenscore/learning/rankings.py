@@ -97,8 +97,17 @@ class Rankings(ABC):
     looks: int = 40
     enough: float = 2e-5
 
-    def __init__(self, estimator: Any, data: TrainingSet, families: Sequence[GapFamily]) -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        data: TrainingSet,
+        families: Sequence[GapFamily],
+        folds: Folds,
+        labels: NDArray[Any],
+        n_jobs: int | None,
+    ) -> None:
         self.estimator, self.data, self.families = estimator, data, list(families)
+        self.folds, self.labels, self.n_jobs = folds, labels, n_jobs
         self.masses = masses_of(data)
         self.form = RatioForm.of(self.families, self.masses)
         self.spare: Spare | None = None
@@ -147,29 +156,22 @@ class Rankings(ABC):
 class PosteriorRankings(Rankings):
     """By probabilities of class and group: three fits for each fold, and three of all rows."""
 
-    def __init__(
-        self,
-        estimator: Any,
-        data: TrainingSet,
-        families: Sequence[GapFamily],
-        folds: Folds,
-        labels: NDArray[Any],
-        n_jobs: int | None,
-    ) -> None:
-        super().__init__(estimator, data, families)
-        self._models, found = cross_fitted(estimator, data, folds, labels, n_jobs)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        estimator, data, labels = self.estimator, self.data, self.labels
+        self._models, found = cross_fitted(estimator, data, self.folds, labels, self.n_jobs)
         whole = CellModels.fit(estimator, data, np.arange(len(data)), labels)
         self._final = CellDensities.fit(whole, found, data, self.masses)
-        self._densities = self._corrected(found, folds)
+        self._densities = self._corrected(found)
         self._by_fold: list[Floats] | None = None
 
-    def _corrected(self, found: list[Floats], folds: Folds) -> Floats:
+    def _corrected(self, found: list[Floats]) -> Floats:
         """Densities of all rows; those of every other fold are corrected by the rows of the rest.
 
         Whoever has corrected the probabilities must not be judged by them.
         """
         densities = np.empty((len(self.data), self.masses.size))
-        halves = [np.sort(np.concatenate([test for _, test in folds[k::2]])) for k in (0, 1)]
+        halves = [np.sort(np.concatenate([test for _, test in self.folds[k::2]])) for k in (0, 1)]
         for own, other in (halves, halves[::-1]):
             part = replace(self.data, X=np.zeros((len(self.data), 0))).rows(other)
             change = CellDensities.fit(
@@ -201,23 +203,14 @@ class WeightedRankings(Rankings):
     looks = _LOOKS
     enough = _ROUGHLY
 
-    def __init__(
-        self,
-        estimator: Any,
-        data: TrainingSet,
-        families: Sequence[GapFamily],
-        folds: Folds,
-        labels: NDArray[Any],
-        n_jobs: int | None,
-    ) -> None:
-        super().__init__(estimator, data, families)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         if self.spare is None:
-            names = " and ".join(family.name for family in families)
+            names = " and ".join(family.name for family in self.families)
             raise ValueError(
                 f"method='weights' needs one of 'bnsp' and 'bpsn': the optimal score under {names} "
                 "is not that of a weighted population. Take method='posteriors'."
             )
-        self._folds, self._labels, self._n_jobs = folds, labels, n_jobs
         self._known: dict[bytes, tuple[list[Any], Floats]] = {}
 
     def _counted(self, multipliers: Floats) -> Floats:
@@ -239,17 +232,17 @@ class WeightedRankings(Rankings):
 
     def _fit(self, weight: Floats, rows: Ints) -> Any:
         rows = rows[weight[rows] > 0.0]
-        return fitted(self.estimator, self.data, self._labels, rows, weight)
+        return fitted(self.estimator, self.data, self.labels, rows, weight)
 
     def _fitted(self, multipliers: Floats) -> tuple[list[Any], Floats]:
         key = self._counted(multipliers).tobytes()
         if key not in self._known:
             weight = self._weight(multipliers)
-            models = Parallel(n_jobs=self._n_jobs)(
-                delayed(self._fit)(weight, train) for train, _ in self._folds
+            models = Parallel(n_jobs=self.n_jobs)(
+                delayed(self._fit)(weight, train) for train, _ in self.folds
             )
             score = np.empty(len(self.data))
-            for model, (_, test) in zip(models, self._folds, strict=True):
+            for model, (_, test) in zip(models, self.folds, strict=True):
                 score[test] = WeightedRanking(model).score(_safe_indexing(self.data.X, test))
             self._known[key] = models, score
         return self._known[key]
