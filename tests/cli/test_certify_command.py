@@ -59,6 +59,13 @@ def test_the_choice_is_that_of_the_path_in_memory(certified, folder):
     assert f"Written: {folder / 'model.skops'}" in "".join(certified.stdout.splitlines())
     html = (folder / "path.html").read_text()
     assert html.index("What is certified") < html.index("By tolerance")
+    # No advice to audit elsewhere what has just been certified elsewhere; and which files it was.
+    assert content["choice"] == expected.meaning
+    assert "audit the chosen score on other rows" not in html
+    assert list(content["files"]) == ["learned from", "certified on"]
+    for file in content["files"].values():
+        assert len(file["sha256"]) == 64
+        assert file["sha256"] in html
     assert "passed, chosen" in html
     # The model that is stored is the one that was certified.
     columns = {k: v for k, v in people(300, seed=9).items() if k != "score"}

@@ -169,6 +169,8 @@ def tradeoff(
             "files": to_plain(read),
             **shown,
         }
+        if certified is not None and certified.certified:  # which is more than advice
+            content["choice"] = certified.meaning
         write_atomically(json, json_text.dumps(content, ensure_ascii=False, allow_nan=False))
     console = Console(quiet=quiet)
     if claims is not None:
