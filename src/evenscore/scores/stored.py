@@ -6,6 +6,8 @@
 
 `label` is 0 or 1, `group` a position in `groups`, an intersection of several columns is a list.
 The last three columns are left out of a table in which each row is one observation of weight 1.
+A table of bins has `bins`, which says how people are put into them, and `lowest` beside `score`:
+the lowest and the highest score in the bin of each row.
 Numbers are written with all their digits. A version is major.minor: every reader reads all files of
 its own major version and skips the entries it does not know, so that a minor version may add some.
 """
@@ -18,29 +20,35 @@ from pathlib import Path
 from typing import Any
 
 from evenscore.files.atomic import write_atomically
+from evenscore.scores.bins import Bins
 
-FORMAT, VERSION = "evenscore.scores", "1.0"
+FORMAT, VERSION = "evenscore.scores", "1.1"
 REQUIRED = ("score", "label", "group")
 OPTIONAL = ("weight", "count", "weight_squared")
 
 
 def write_columns(
-    path: str | PathLike[str], groups: tuple[Hashable, ...], columns: dict[str, list[Any]]
+    path: str | PathLike[str],
+    groups: tuple[Hashable, ...],
+    columns: dict[str, list[Any]],
+    bins: Bins | None = None,
 ) -> Path:
     """Write groups and columns, whole or not at all."""
-    content = {
+    content: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "groups": [plain_group(group) for group in groups],
         **columns,
     }
+    if bins is not None:
+        content["bins"] = bins.to_dict()
     return write_atomically(path, json.dumps(content, allow_nan=False))
 
 
 def read_columns(
     path: str | PathLike[str],
-) -> tuple[tuple[Hashable, ...], dict[str, list[Any]]]:
-    """Groups and columns of a file; lengths and ranges of numbers are for `from_table` to check."""
+) -> tuple[tuple[Hashable, ...], dict[str, list[Any]], Bins | None]:
+    """Groups, columns and bins of a file; `from_table` checks lengths and ranges of numbers."""
     name = Path(path).name
     try:
         content = json.loads(Path(path).read_bytes())
@@ -55,8 +63,13 @@ def read_columns(
         raise ValueError(
             f"{name} is of version {version!r} of {FORMAT}, and this evenscore reads {VERSION}."
         )
-    columns = {key: content[key] for key in (*REQUIRED, *OPTIONAL) if key in content}
-    for key in ("groups", *REQUIRED):
+    try:
+        bins = None if content.get("bins") is None else Bins.from_dict(content["bins"])
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be used: {error}.") from None
+    required = REQUIRED if bins is None else (*REQUIRED, "lowest")
+    columns = {key: content[key] for key in (*required, *OPTIONAL) if key in content}
+    for key in ("groups", *required):
         if not isinstance(content.get(key), list):
             raise ValueError(f"{name} lacks the list {key!r}.")
     for key, column in columns.items():
@@ -69,7 +82,7 @@ def read_columns(
         raise ValueError(f"{name} names a group twice.")
     if not set(columns["group"]) <= set(range(len(groups))):
         raise ValueError(f"{name}: group must hold positions in groups, from 0 on.")
-    return groups, columns
+    return groups, columns, bins
 
 
 def _is_number(value: Any) -> bool:

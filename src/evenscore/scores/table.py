@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenscore.scores.arrays import Bools, Floats, Ints, ratio, starts_of_runs
+from evenscore.scores.binned import Binned
+from evenscore.scores.bins import Bins
 from evenscore.scores.clusters import Clusters
 from evenscore.scores.distribution import Distribution, check_weights
 from evenscore.scores.labels import default_order, label_text
@@ -58,6 +60,8 @@ class GroupedScores:
         weights.
     clusters
         Which observations belong together; None if all are taken to be independent.
+    binned
+        What the scores of the table stand for, where they are bins; None if they are scores.
 
     Examples
     --------
@@ -79,6 +83,7 @@ class GroupedScores:
     count: Floats
     weight_squared: Floats
     clusters: Clusters | None = field(default=None, kw_only=True)
+    binned: Binned | None = field(default=None, kw_only=True)
 
     # ------------------------------------------------------------------ making one
 
@@ -281,6 +286,57 @@ class GroupedScores:
         return replace(table, clusters=members)
 
     @classmethod
+    def from_bins(
+        cls,
+        bins: Bins,
+        key: Ints,
+        lowest: Floats,
+        highest: Floats,
+        positive: Bools,
+        codes: NDArray[np.integer[Any]],
+        groups: tuple[Hashable, ...],
+        **sums: Floats,
+    ) -> "GroupedScores":
+        """From rows that are people of one bin, one class and one group, decoded already.
+
+        Parameters
+        ----------
+        bins
+            The bins; they are kept, so that tables of the same bins can be added up.
+        key
+            The number of each row's bin.
+        lowest, highest
+            The lowest and the highest score in each row.
+        positive, codes, groups
+            As in `from_codes`.
+        **sums
+            weight, count and weight_squared, as in `from_codes`.
+
+        Returns
+        -------
+        GroupedScores
+            The table, in which the score of a bin is the highest in it.
+
+        Examples
+        --------
+        >>> scores = GroupedScores.from_bins(
+        ...     Bins.between(0.0, 1.0, (1,)), np.array([0, 0]), np.array([0.1, 0.2]),
+        ...     np.array([0.3, 0.4]), np.array([False, True]), np.array([0, 0]), ("a",))
+        >>> scores.score, scores.binned.lowest
+        (array([0.4, 0.4]), array([0.1]))
+        """
+        _, place = np.unique(key, return_inverse=True)
+        place = place.reshape(-1)
+        low, high = np.full((2, int(place.max(initial=-1)) + 1), np.inf)
+        np.minimum.at(low, place, lowest)
+        np.minimum.at(high, place, -highest)
+        high = -high
+        if np.any(low[1:] <= high[:-1]):
+            raise ValueError("The bins of these scores overlap: they were not made by one engine.")
+        table = cls.from_codes(high[place], positive, codes, groups, **sums)
+        return replace(table, binned=Binned(high, low, high, bins))
+
+    @classmethod
     def _frozen(cls, groups: tuple[Hashable, ...], *columns: NDArray[Any]) -> "GroupedScores":
         for column in columns:
             column.flags.writeable = False
@@ -288,6 +344,9 @@ class GroupedScores:
 
     def merge(self, other: "GroupedScores") -> "GroupedScores":
         """The table of the two sets of observations together: exactly that of their union.
+
+        Tables of bins add up if the bins are the same ones (`from_frame(…, bins=…)`); one of
+        scores is put into the bins of the other.
 
         Parameters
         ----------
@@ -315,13 +374,18 @@ class GroupedScores:
             position = np.array([groups.index(group) for group in table.groups], dtype=np.intp)
             positive.append(table._decoded()[0].astype(bool))
             codes.append(position[table._decoded()[1]])
-        columns = {
+        columns: dict[str, Any] = {
             name: np.concatenate([getattr(self, name), getattr(other, name)])
             for name in ("score", *OPTIONAL)
         }
-        return self.from_codes(
-            positive=np.concatenate(positive), codes=np.concatenate(codes), groups=groups, **columns
-        )
+        people = (np.concatenate(positive), np.concatenate(codes), groups)
+        score = columns.pop("score")
+        bins = _common_bins(self, other)
+        if bins is None:
+            return self.from_codes(score, *people, **columns)
+        ends = [_extent(table) for table in (self, other)]
+        lowest, highest = (np.concatenate(parts) for parts in zip(*ends, strict=True))
+        return self.from_bins(bins, bins.key(highest), lowest, highest, *people, **columns)
 
     def regrouped(self, positions: Sequence[int], groups: tuple[Hashable, ...]) -> "GroupedScores":
         """The same people under other groups; rows of equal score and class add up.
@@ -360,7 +424,7 @@ class GroupedScores:
             positive=positive.astype(bool), codes=codes, groups=groups, **columns
         )
         if self.clusters is None:
-            return table
+            return replace(table, binned=self.binned)
         score, cell = columns["score"], codes + len(groups) * positive
         order = np.lexsort((cell, score))
         starts = np.zeros(len(order), dtype=np.intp)
@@ -386,7 +450,7 @@ class GroupedScores:
         columns = (kept[id(c)] for c in (self.weight, self.count, self.weight_squared))
         table = self._frozen(self.groups, -self.score[order], self.cell[order], *columns)
         if self.clusters is None:
-            return table
+            return replace(table, binned=self.binned and self.binned.mirrored)
         rows = np.empty(len(order), dtype=np.intp)
         rows[order] = np.arange(len(order))
         return replace(table, clusters=self.clusters.moved(rows))
@@ -445,7 +509,12 @@ class GroupedScores:
         if self.weight.strides != (0,):  # else every row is one observation of weight 1
             columns |= {name: getattr(self, name) for name in OPTIONAL}
         lists = {name: column.tolist() for name, column in columns.items()}
-        return write_columns(path, self.groups, lists)
+        if self.binned is None:
+            return write_columns(path, self.groups, lists)
+        if self.binned.bins is None:
+            raise ValueError("A table whose bins are not known any more cannot be saved.")
+        lists["lowest"] = self.binned.extent(self.score)[0].tolist()
+        return write_columns(path, self.groups, lists, self.binned.bins)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "GroupedScores":
@@ -461,10 +530,13 @@ class GroupedScores:
         GroupedScores
             The table, with the same groups in the same order.
         """
-        groups, columns = read_columns(path)
+        groups, columns, bins = read_columns(path)
         named = {name: name for name in OPTIONAL if name in columns}
         try:
             scores = cls.from_table(columns, pos_label=1, group_order=range(len(groups)), **named)
+            if bins is not None:
+                binned = _binned(columns["score"], columns["lowest"], bins)
+                scores = replace(scores, binned=binned)
         except ValueError as error:
             raise ValueError(f"{Path(path).name}: {error}") from None
         return replace(scores, groups=groups)
@@ -666,6 +738,41 @@ class GroupedScores:
             *(getattr(self, name)[rows] for name in OPTIONAL),
             clusters=None if self.clusters is None else self.clusters.take(rows),
         )
+
+
+def _common_bins(first: GroupedScores, second: GroupedScores) -> Bins | None:
+    """The bins of two tables, or of the one that has any."""
+    known = [table.binned for table in (first, second) if table.binned is not None]
+    if not known:
+        return None
+    bins = known[0].bins
+    if bins is None or any(other.bins != bins for other in known):
+        raise ValueError(
+            "The scores of these tables were put into different bins, so that they do not add up: "
+            "make both with the same ones, GroupedScores.from_frame(…, bins=first.binned.bins)."
+        )
+    return bins
+
+
+def _extent(table: GroupedScores) -> tuple[Floats, Floats]:
+    """The lowest and the highest score that each row stands for."""
+    if table.binned is None:
+        return table.score, table.score
+    return table.binned.extent(table.score)
+
+
+def _binned(score: Any, lowest: Any, bins: Bins) -> Binned:
+    """The extents of bins from the rows of a file."""
+    high, place = np.unique(np.asarray(score, dtype=np.float64), return_inverse=True)
+    low = np.full(len(high), np.inf)
+    ends = to_numbers(lowest, "lowest")
+    if len(ends) != len(place):
+        raise ValueError("lowest and score differ in length.")
+    np.minimum.at(low, place.reshape(-1), ends)
+    apart = np.all(low[1:] > high[:-1]) and np.all(np.diff(bins.key(high)) > 0)
+    if np.any(low > high) or not apart or np.any(bins.key(low) != bins.key(high)):
+        raise ValueError("the scores are not those of its bins.")
+    return Binned(high, low, high, bins)
 
 
 def _sum_runs(column: Floats, order: Ints | None, starts: Ints | None) -> Floats:
