@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from evenscore import metrics
-from evenscore.auditing.audit import audit, audit_scores
+from evenscore.auditing.audit import audit, audit_frame, audit_scores
 from evenscore.auditing.result import AuditResult
 from evenscore.auditing.showable import RENDERERS
 from evenscore.gaps import (
@@ -71,6 +71,7 @@ __all__ = [
     "TradeoffPath",
     "Words",
     "audit",
+    "audit_frame",
     "audit_scores",
     "certified_choice",
     "claim_prices",

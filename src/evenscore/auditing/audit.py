@@ -21,10 +21,12 @@ from evenscore.auditing.sample import assumptions_of, sample_of, warnings_about
 from evenscore.gaps import ConstraintLike, Cuts
 from evenscore.gaps.words import ALL_OTHERS, Words
 from evenscore.scores import GroupedScores, check_scores
+from evenscore.scores.frames import read_frame
 from evenscore.scores.labels import default_order, distinct_names, label_text
 from evenscore.scores.rates import Rate
 from evenscore.scores.reading import read_rows, text_order
 from evenscore.scores.sources import column_names, to_array, to_numbers
+from evenscore.scores.table import refuse_clusters
 
 MAX_GROUPS = 100
 """An audit of more groups is refused: nobody could read it, and pairs grow with the square."""
@@ -230,11 +232,7 @@ trained_on, declared, random_state, title
     >>> audit_scores(scores, constraints="bnsp").gaps[0].value
     0.0
     """
-    if cluster is not None:
-        raise ValueError(
-            "Clusters need rows: a table of counts does not say which rows belong together, so "
-            "pass the rows to audit(…, cluster=…) or to GroupedScores.from_arrays(…, cluster=…)."
-        )
+    refuse_clusters(cluster)
     request = AuditRequest.of(
         cuts,
         constraints,
@@ -257,6 +255,117 @@ trained_on, declared, random_state, title
     named = replace(scores, groups=distinct_names(called))
     parts = GroupColumn.of(scores.groups, columns, in_order=_in_order)
     return _audit(named, scores.groups, request, pos_label, zero_weights, notes, columns=parts)
+
+
+def audit_frame(
+    frame: Any,
+    *,
+    score: str,
+    label: str | None,
+    group: str | Sequence[str],
+    weight: str | None = None,
+    pos_label: Any = None,
+    accuracy: float = 1e-4,
+    drop_missing: bool = False,
+    group_order: Sequence[Hashable] | None = None,
+    cluster: Any = None,
+    cuts: Cuts | None = None,
+    constraints: ConstraintLike | None = None,
+    words: Words | None = None,
+    tolerance: float | None = None,
+    confidence_level: float = 0.95,
+    reference_group: Any = None,
+    min_group_size: int | None = None,
+    trained_on: bool | None = None,
+    declared: Mapping[str, Any] | Declared | None = None,
+    random_state: int = 0,
+    title: str | None = None,
+) -> AuditResult:
+    """Audit a score where the data are: a frame of any engine, however many rows it has.
+
+    The engine counts, and only a table of some ten thousand rows comes back. With too many distinct
+    scores these are put into bins, finest at the cuts in use; what the order within bins leaves
+    unknown is part of every interval and verdict, and `result.binned` says how much it is.
+
+    Parameters
+    ----------
+    frame : frame of any engine
+        pandas, polars (lazy, too) or pyarrow; a DuckDB relation, a Spark DataFrame, a Dask
+        collection or an Ibis table.
+    score, label, weight : names of columns
+        Without a label (None) the outcomes are not known, and who is selected is audited alone.
+    group : name, or list of names
+        The columns of groups; of several, their intersections.
+    accuracy : float
+        By how much bins may leave an AUC uncertain; see `GroupedScores.from_frame`.
+    drop_missing : bool
+        Leave out rows in which a value is missing, instead of refusing them.
+    cluster
+        Refused: only rows say which of them belong together.
+    pos_label, group_order, cuts, constraints, words, tolerance, confidence_level, \
+reference_group, min_group_size, trained_on, declared, random_state, title
+        Those of `audit`.
+
+    Returns
+    -------
+    AuditResult
+        It cannot `compare`: a table does not say who is who.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"score": [1, 2, 3, 4] * 50, "paid": [0, 1, 0, 1] * 50,
+    ...                       "sex": ["f", "f", "m", "m"] * 50})
+    >>> result = audit_frame(frame, score="score", label="paid", group="sex", constraints="bnsp")
+    >>> result.gaps[0].verdict, result.binned
+    ('beyond', None)
+    """
+    refuse_clusters(cluster)
+    request = AuditRequest.of(
+        cuts,
+        constraints,
+        words,
+        tolerance,
+        confidence_level,
+        random_state,
+        title,
+        trained_on,
+        declared,
+        outcomes_known=label is not None,
+    )
+    reading = read_frame(
+        frame,
+        score=score,
+        label=label,
+        group=group,
+        weight=weight,
+        pos_label=pos_label,
+        group_order=group_order,
+        accuracy=accuracy,
+        cuts=request.cuts,
+        drop_missing=drop_missing,
+    )
+    return audit_scores(
+        reading.scores,
+        pos_label=reading.positive,
+        cuts=cuts,
+        constraints=constraints,
+        words=words,
+        tolerance=tolerance,
+        confidence_level=confidence_level,
+        reference_group=reference_group,
+        min_group_size=min_group_size,
+        trained_on=trained_on,
+        declared=declared,
+        random_state=random_state,
+        title=title,
+        outcomes_known=label is not None,
+        zero_weights=reading.survey.zero_weights,
+        notes=reading.survey.notes,
+        columns=() if isinstance(group, str) else list(group),
+        label=label,
+        neg_label=reading.negative,
+    )
 
 
 def _audit(

@@ -212,6 +212,26 @@ class Cuts:
             found = [ladder.step_at(t, inclusive=self.inclusive) for t in self.thresholds]
         return [(k, k) if 0 < k < ladder.n_steps else (1, 0) for k in found]
 
+    def spans(self, scores: GroupedScores) -> list[tuple[float, float]]:
+        """The lowest and the highest score between which the cuts of a sample lie, and one beyond.
+
+        >>> scores = GroupedScores.from_arrays(
+        ...     [0, 1] * 5, range(10), sensitive_features=list("aabb") * 2 + ["a", "b"])
+        >>> Cuts(between=(0.2, 0.4)).spans(scores)
+        [(4.0, 8.0)]
+        """
+        ladder = self.ladder(scores)
+        if self.thresholds:
+            steps = [(ladder.step_at(t, inclusive=self.inclusive),) * 2 for t in self.thresholds]
+        else:
+            ranges = [self.between] if self.between else [(share, share) for share in self.at]
+            steps = [(ladder.last_up_to(low), ladder.first_from(high)) for low, high in ranges]
+        spans = []
+        for first, last in steps:
+            ends = ladder.levels[[max(first - 1, 0), min(last + 1, ladder.n_steps - 1)]]
+            spans.append((float(ends.min()), float(ends.max())))
+        return spans
+
     def why_none(self, ladder: Ladder, number: int = 0) -> str:
         """Why there is no cut in the range, or at a point, in one sentence."""
         whom = "everyone" if self.of == "everyone" else f"all {self.of}"

@@ -120,27 +120,38 @@ class Bins:
         scale = 2.0 ** (levels[-1] - 1) / width if width > 0.0 else 1.0
         return cls(low, min(scale, 1e300), levels, finer, tuple(sorted(set(apart))))
 
-    def at_level(self, score: Floats, level: int) -> Floats:
-        """The bins of a grid in which scores lie, as floating-point numbers."""
-        return np.floor(self._place(score) * self._factor(level))
+    def at_levels(self, score: Floats, level: Ints) -> Floats:
+        """The bin of each score in the grid of each level, as floating-point numbers."""
+        return np.asarray(np.floor(self._place(score) * np.exp2(level - self.levels[-1])))
 
     def key(self, score: Floats) -> Ints:
         """The number of the bin of each score; increasing."""
         place = self._place(score)
         key = np.zeros(len(score))
-        inside = np.ones(len(score), dtype=bool)
-        for k, level in enumerate(self.levels):
-            number = np.floor(place * self._factor(level))
-            key[inside] = (number / self._factor(level))[inside]
-            if k < len(self.finer):
-                inside &= self.finer[k].contain(number)
-        number = key.astype(np.int64)
+        for level, inside in zip(self.levels, self._inside(place), strict=True):
+            factor = self._factor(level)
+            key[inside] = np.floor(place[inside] * factor) / factor
         for value in self.apart:
-            number += (score >= value).astype(np.int64) + (score > value)
-        return np.asarray(number)
+            key += (score >= value).astype(np.float64) + (score > value)
+        return key.astype(np.int64)
+
+    def level_of(self, score: Floats) -> Ints:
+        """The level of the bin of each score."""
+        level = np.zeros(len(score), dtype=np.int64)
+        for own, inside in zip(self.levels, self._inside(self._place(score)), strict=True):
+            level[inside] = own
+        return level
+
+    def _inside(self, place: Floats) -> list[Bools]:
+        """Where each level is in use, or a finer one."""
+        inside = [np.ones(len(place), dtype=bool)]
+        for level, finer in zip(self.levels, self.finer, strict=False):
+            number = np.floor(place * self._factor(level))
+            inside.append(inside[-1] & finer.contain(number))
+        return inside
 
     def expression(self, score: Any) -> Any:
-        """The same as a narwhals expression of finite scores."""
+        """The same as a narwhals expression of finite scores; a floating-point number."""
         import narwhals as nw
 
         place = ((score - self.start) * self.scale).clip(-1.0, 2.0 ** self.levels[-1])
@@ -152,9 +163,8 @@ class Bins:
         for k in reversed(range(len(self.finer))):
             here = numbers[k] * (1.0 / self._factor(self.levels[k]))
             key = nw.when(self.finer[k].condition(numbers[k])).then(key).otherwise(here)
-        key = key.cast(nw.Int64)
         for value in self.apart:
-            key = key + (score >= value).cast(nw.Int64) + (score > value).cast(nw.Int64)
+            key = key + (score >= value).cast(nw.Float64) + (score > value).cast(nw.Float64)
         return key
 
     def _place(self, score: Floats) -> Floats:

@@ -207,6 +207,83 @@ class GroupedScores:
         return cls.from_codes(values, positive, codes, groups, **numbers)
 
     @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        score: str,
+        label: str,
+        group: str | Sequence[str],
+        weight: str | None = None,
+        pos_label: Any = None,
+        group_order: Sequence[Hashable] | None = None,
+        accuracy: float = 1e-4,
+        cuts: Any = None,
+        bins: Bins | None = None,
+        drop_missing: bool = False,
+        cluster: Any = None,
+    ) -> "GroupedScores":
+        """One row per observation, where the data are: a frame of any engine.
+
+        The engine groups the rows, and only the groups come back. A frame of more than 100,000 rows
+        is gone through four times at most; if it has too many distinct scores, they are put into
+        bins, and the table says what the order within them leaves unknown (`binned`).
+
+        Parameters
+        ----------
+        frame
+            A pandas, polars or pyarrow frame, a lazy frame of polars, a DuckDB relation, a Spark
+            DataFrame, a Dask collection or an Ibis table.
+        score, label, weight
+            The names of its columns.
+        group
+            The name of a column of groups, or of several whose intersections are the groups.
+        pos_label, group_order
+            As in `from_arrays`.
+        accuracy
+            By how much bins may leave an AUC between two cells uncertain, and a rate at a cut ten
+            times as much. It is not reached where that would take too many rows, and `binned` says
+            so. 0 asks for every distinct score.
+        cuts
+            The `Cuts` that will be used: bins are finest there, and exact at thresholds.
+        bins
+            Those of another table, `other.binned.bins`, so that the two can be merged.
+        drop_missing
+            Leave out rows in which a value is missing, instead of refusing them.
+        cluster
+            Refused: only rows say which of them belong together.
+
+        Returns
+        -------
+        GroupedScores
+            The table.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"score": [0.1, 0.7, 0.4], "paid": [0, 1, 1], "sex": list("fmf")})
+        >>> GroupedScores.from_frame(frame, score="score", label="paid", group="sex").cell_counts
+        array([[1., 0.],
+               [1., 1.]])
+        """
+        from evenscore.scores.frames import read_frame  # it makes tables
+
+        refuse_clusters(cluster)
+        return read_frame(
+            frame,
+            score=score,
+            label=label,
+            group=group,
+            weight=weight,
+            pos_label=pos_label,
+            group_order=group_order,
+            accuracy=accuracy,
+            cuts=cuts,
+            bins=bins,
+            drop_missing=drop_missing,
+        ).scores
+
+    @classmethod
     def from_codes(
         cls,
         score: Floats,
@@ -737,6 +814,15 @@ class GroupedScores:
             self.score[rows],
             *(getattr(self, name)[rows] for name in OPTIONAL),
             clusters=None if self.clusters is None else self.clusters.take(rows),
+        )
+
+
+def refuse_clusters(cluster: Any) -> None:
+    """Refuse clusters of a table that was grouped elsewhere."""
+    if cluster is not None:
+        raise ValueError(
+            "Clusters need rows: a table of counts does not say which rows belong together, so "
+            "pass the rows to audit(…, cluster=…) or to GroupedScores.from_arrays(…, cluster=…)."
         )
 
 
