@@ -1,4 +1,4 @@
-"""An estimate with an error that its interval does not account for yet: a variance, or a bracket."""
+"""An estimate with an error that its interval does not account for: a variance, or a bracket."""
 
 import math
 from collections.abc import Sequence

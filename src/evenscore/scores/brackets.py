@@ -10,7 +10,7 @@ cell c in bin b:
   is selected before the bin and some of m(b): a box of shares. A rate is a quotient of two linear
   functions of the shares of a group's two classes, and has its extremes at the corners of the box.
 - On a ROC curve, the reference is cut in a bin, and the share of the target above that cut is off
-  by the target's m(b) at most: whatever happens in the bin, the curve goes from the one end of it to
+  by the target's m(b) at most: whatever happens in the bin, the curve goes from one end of it to
   the other.
 
 A table of scores has brackets of zero.
@@ -187,10 +187,8 @@ def curve_bracket(
     if not has_open_bins(scores) or not len(reference) or not len(target):
         return 0.0
     ends = reference.threshold([min(max(low if high is None else high, low), 1.0), max(low, 0.0)])
-    first, last = (
-        int(np.searchsorted(target.values, end, side=side))
-        for end, side in zip(ends.tolist(), ("left", "right"), strict=True)
-    )
+    first = int(np.searchsorted(target.values, ends[0], side="left"))
+    last = int(np.searchsorted(target.values, ends[1], side="right"))
     values = target.values[first:last]
     return float(open_share(scores, target, values).max(initial=0.0))
 
