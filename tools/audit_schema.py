@@ -16,7 +16,7 @@ import numpy as np
 
 import evenscore.auditing
 from evenscore.auditing.blocks import BLOCKS
-from evenscore.auditing.plain import _INFINITE, _hints
+from evenscore.auditing.plain import _INFINITE, _hints, _optional
 from evenscore.auditing.stored import FIELDS, FORMAT, SCHEMA_VERSION
 from evenscore.files.atomic import write_atomically
 
@@ -34,7 +34,7 @@ def schema_of(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
                 "description": " ".join((kind.__doc__ or "").split("\n\n    >>>")[0].split()),
                 "type": "object",
                 "properties": {n: schema_of(hint, definitions) for n, hint in hints.items()},
-                "required": list(hints),
+                "required": [name for name in hints if name not in _optional(kind)],  # type: ignore[arg-type]
                 "additionalProperties": False,
             }
         return {"$ref": f"#/$defs/{name}"}
@@ -74,7 +74,7 @@ def audit_schema() -> dict[str, Any]:
     """What `AuditResult.to_dict` gives, described; blocks of other versions may be there too.
 
     >>> audit_schema()["properties"]["schema_version"]
-    {'const': '3.1'}
+    {'const': '3.2'}
     """
     definitions: dict[str, Any] = {}
     fields = {name: schema_of(kind, definitions) for name, kind in FIELDS.items()}

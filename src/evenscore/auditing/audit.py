@@ -1,5 +1,6 @@
 """audit: columns in, `AuditResult` out. Only orchestration: every number is computed elsewhere."""
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,7 @@ from evenscore.auditing.findings import findings_of
 from evenscore.auditing.gaps import AuditedGaps, audited_gaps, rates_in_use
 from evenscore.auditing.groups import GroupChoice, GroupColumn, choose_groups
 from evenscore.auditing.numeric_groups import NumericGroups, numeric_groups
+from evenscore.auditing.parts import BinnedScores
 from evenscore.auditing.provenance import Provenance
 from evenscore.auditing.request import AuditRequest
 from evenscore.auditing.result import AuditResult, ColumnAudit
@@ -21,6 +23,7 @@ from evenscore.auditing.sample import assumptions_of, sample_of, warnings_about
 from evenscore.gaps import ConstraintLike, Cuts
 from evenscore.gaps.words import ALL_OTHERS, Words
 from evenscore.scores import GroupedScores, check_scores
+from evenscore.scores.brackets import auc_bracket, has_open_bins
 from evenscore.scores.frames import read_frame
 from evenscore.scores.labels import default_order, distinct_names, label_text
 from evenscore.scores.rates import Rate
@@ -399,8 +402,10 @@ def _audit(
         for part, gaps, context in zip(parts, found, beside, strict=True)
     ]
     *by_column, whole = results
+    binned = _binned(scores, whole)
     whole = replace(
         whole,
+        binned=binned,
         title=request.title,
         columns=tuple(
             ColumnAudit(part.column, replace(result, answer=answer_of(result)))
@@ -409,6 +414,7 @@ def _audit(
         omitted=(*whole.omitted, *omitted),
         warnings=(
             *notes,
+            *([] if binned is None else [str(binned)]),
             *request.declared.warnings(outcomes_known=request.outcomes_known),
             *whole.warnings,
             *_zero_weights(zero_weights),
@@ -539,6 +545,16 @@ def _part_result(
     )
     higher = found.higher if beside is None else {**beside.higher, **found.higher}
     return replace(result, findings=findings_of(result, higher))
+
+
+def _binned(scores: GroupedScores, result: AuditResult) -> BinnedScores | None:
+    """How far bins matter to an audit; None if none of them holds several scores."""
+    if scores.binned is None or not has_open_bins(scores):
+        return None
+    auc = auc_bracket(scores) if result.outcomes_known else math.nan
+    gaps = [gap.bracket for gap in result.cut_gaps if not math.isnan(gap.value)]
+    largest = max(gaps, default=math.nan)
+    return BinnedScores(len(scores.binned.score), scores.binned.n_open, auc, largest)
 
 
 def _zero_weights(count: int) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from evenscore.gaps import (
 )
 from evenscore.gaps.catalogue import constraint_names
 from evenscore.gaps.cuts import DEFAULT_CUTS, check_cuts
-from evenscore.gaps.family import EstimateSettings, family_estimates
+from evenscore.gaps.family import EstimateSettings, family_estimates, family_intervals
 from evenscore.inference.decisions import decide
 from evenscore.inference.estimate import Estimate, GapKey
 from evenscore.inference.intervals import Intervals, joined_intervals
@@ -167,7 +167,7 @@ def _estimated(
             families, asked, by_family, intervals, strict=True
         ):
             here = family.keys(table.table.groups, how.pairs)
-            parts.append((family.intervals(table.table, how), len(here)))
+            parts.append((family_intervals(table.table, [family], how), len(here)))
             for _ in here:
                 estimate = next(found)
                 if estimate.words:

@@ -89,6 +89,35 @@ class Sample:
     outcomes_known: bool = True
 
 
+@dataclass(frozen=True)
+class BinnedScores:
+    """That the scores were grouped into bins within which nobody's order is known.
+
+    `bins` is how many there are and `open` how many of them hold several scores. `auc` and `gap`
+    are by how much an AUC, and the size of a gap at the cuts in use, may be off at the most; NaN if
+    there is none.
+    """
+
+    bins: int
+    open: int
+    auc: float
+    gap: float
+
+    def __str__(self) -> str:
+        known = [
+            f"{what} uncertain by at most {number:.1g}"
+            for what, number in (("an AUC", self.auc), ("a gap at the cuts in use", self.gap))
+            if number == number
+        ]
+        leaves = f", which leaves {' and '.join(known)}" if known else ""
+        return (
+            f"The scores were grouped into {self.bins:,} bins; the order within {self.open:,} of "
+            f"them is not known{leaves}. Intervals, verdicts and certificates include that; tests "
+            "of equal distributions, calibration and cuts found to be even take everybody to have "
+            "the highest score of their bin."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class LabelledMatrix:
     """AUCs between all 2K cells: `values[i, j]` has reference cell i (row) and target cell j.

@@ -2,7 +2,8 @@
 
 JSON knows neither NaN nor infinities. A NaN number is written as null, and an infinite one as the
 text "Infinity" or "-Infinity"; where a number may be absent as well (`float | None`), null means
-absent. Arrays are lists, nested by rows. No number is rounded. Mappings have texts as keys, and
+absent. Arrays are lists, nested by rows. No number is rounded. A field whose metadata say "if_set"
+is left out where it has its default. Mappings have texts as keys, and
 values of one type or, where that is `Any`, whatever JSON holds.
 """
 
@@ -25,8 +26,12 @@ def to_plain(value: Any) -> Any:
     [[1.0, None], ['Infinity', 0.1]]
     """
     if is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in fields(value) if not field.name.startswith("_")]
-        return {name: to_plain(getattr(value, name)) for name in names}
+        return {
+            field.name: to_plain(getattr(value, field.name))
+            for field in fields(value)
+            if not field.name.startswith("_")
+            and not ("if_set" in field.metadata and getattr(value, field.name) == field.default)
+        }
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f" and not np.isfinite(value).all():
             return [to_plain(row) for row in value]
@@ -46,6 +51,12 @@ def to_plain(value: Any) -> Any:
 def _hints(cls: type) -> dict[str, Any]:
     hints = get_type_hints(cls)
     return {field.name: hints[field.name] for field in fields(cls) if field.name[0] != "_"}
+
+
+@cache
+def _optional(cls: type) -> frozenset[str]:
+    """Fields that are left out where they have their default."""
+    return frozenset(field.name for field in fields(cls) if "if_set" in field.metadata)
 
 
 @cache

@@ -25,6 +25,7 @@ from evenscore.auditing.groups import GroupChoice
 from evenscore.auditing.parts import (
     NO_ANSWER,
     Answer,
+    BinnedScores,
     FamilyRecord,
     Finding,
     GapCurve,
@@ -80,7 +81,8 @@ class AuditResult(Showable):
     keep in mind, and `assumptions` what is taken for granted about the rows: which are independent,
     and whether the score was trained on them. `provenance` says where the numbers come
     from: versions, settings, rows, the file if one was read, and what was declared; audits before
-    version 3.1 lack it.
+    version 3.1 lack it. `binned` says how far grouping the scores into bins may matter, where a
+    data engine did that; otherwise it is None.
 
     Examples
     --------
@@ -108,6 +110,7 @@ class AuditResult(Showable):
     columns: "tuple[ColumnAudit, ...]" = field(default=(), kw_only=True)
     corrected_for: int = field(default=0, kw_only=True)
     provenance: Provenance | None = field(default=None, kw_only=True)
+    binned: BinnedScores | None = field(default=None, kw_only=True)
     _rows: Rows | None = field(default=None, kw_only=True)
     _families: tuple[GapFamily, ...] = field(default=(), kw_only=True)
     _groups: GroupChoice | None = field(default=None, kw_only=True)

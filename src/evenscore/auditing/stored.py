@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenscore.auditing.blocks import BLOCKS
-from evenscore.auditing.parts import NO_ANSWER, Answer, FamilyRecord, Finding, Sample, Settings
+from evenscore.auditing.parts import (
+    NO_ANSWER,
+    Answer,
+    BinnedScores,
+    FamilyRecord,
+    Finding,
+    Sample,
+    Settings,
+)
 from evenscore.auditing.plain import from_plain, to_plain
 from evenscore.auditing.provenance import Provenance
 from evenscore.gaps.catalogue import CATALOGUE
@@ -24,7 +32,7 @@ if TYPE_CHECKING:
     from evenscore.auditing.result import AuditResult
 
 FORMAT = "evenscore.audit"
-SCHEMA_VERSION = "3.1"
+SCHEMA_VERSION = "3.2"
 
 FIELDS: dict[str, Any] = {
     "title": str,
@@ -39,6 +47,7 @@ FIELDS: dict[str, Any] = {
     "answer": Answer,
     "corrected_for": int,
     "provenance": Provenance | None,
+    "binned": BinnedScores | None,
 }
 """What every audit holds beside its blocks."""
 
@@ -49,6 +58,7 @@ _ADDED: dict[str, Any] = {
     "corrected_for": 0,
     "columns": (),
     "provenance": None,
+    "binned": None,
 }
 
 

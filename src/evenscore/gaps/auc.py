@@ -30,9 +30,12 @@ from evenscore.inference.reaches import reaches_of_differences
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Bools, Floats
 from evenscore.scores.aucs import auc_matrix, roc_curve
+from evenscore.scores.brackets import auc_brackets, linear_brackets
 from evenscore.scores.curve import RocCurve
 from evenscore.scores.distribution import to_floats
 from evenscore.scores.rates import rate_names
+
+_CHUNK = 1 << 20  # entries of coefficients handled at a time
 
 
 @final
@@ -223,6 +226,18 @@ class AucConstraint(GapFamily):
         """By placement values, at any level."""
         check_scores(scores)
         return difference_intervals(scores, [self._unknown(scores, settings)])
+
+    def brackets(self, scores: GroupedScores, pairs: Pairs | None = None) -> Floats:
+        """Those of the AUCs times the coefficients, a few pairs at a time."""
+        compared = scores.pairs() if pairs is None else list(pairs)
+        known = auc_brackets(scores)
+        found = np.zeros(len(compared))
+        step = max(1, _CHUNK // (known.size + 1))
+        for start in range(0, len(compared), step):
+            some = slice(start, start + step)
+            left, right = self._sides(scores.cell_weights, compared[some])
+            found[some] = linear_brackets(left - right, known)
+        return found
 
     def reaches(self, scores: GroupedScores, settings: EstimateSettings) -> Floats:
         """By two one-sided tests of every pair, noise being that of placement values."""

@@ -32,6 +32,7 @@ from evenscore.gaps.family import (
     labels_of_pairs,
 )
 from evenscore.gaps.rates import RateConstraint
+from evenscore.gaps.roc import around
 from evenscore.gaps.smooth import SmoothCells, Surrogate
 from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.inference.aucs import small_cells
@@ -41,6 +42,7 @@ from evenscore.inference.estimate import Estimate, GapKey, check_level
 from evenscore.inference.intervals import Intervals, invert, normal_quantile
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Floats
+from evenscore.scores.brackets import curve_bracket
 from evenscore.scores.curve import RocCurve
 from evenscore.scores.rates import RateName
 from evenscore.scores.selection import Pool
@@ -214,6 +216,23 @@ class CurveConstraint(GapFamily):
                 )
             )
         return holm(self._with_reasons(estimates, scores, settings.pairs))
+
+    def brackets(self, scores: GroupedScores, pairs: Pairs | None = None) -> Floats:
+        """The shares of the positives in the bins where the negatives are cut, of both groups.
+
+        At a rate, the largest over the cuts that the interval looks at.
+        """
+        ranges = [self.between] if self.between is not None else [(rate, rate) for rate in self.at]
+        compared = scores.pairs() if pairs is None else list(pairs)
+        by_group = np.array(
+            [
+                [curve_bracket(scores, one, two, *around(one, *ends)) for ends in ranges]
+                for one, two in zip(
+                    scores.of_class("negatives"), scores.of_class("positives"), strict=True
+                )
+            ]
+        )
+        return np.concatenate([np.zeros(0), *(by_group[i] + by_group[j] for i, j in compared)])
 
     # ------------------------------------------------------------------ in words
 

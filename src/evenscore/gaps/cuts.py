@@ -232,6 +232,22 @@ class Cuts:
             spans.append((float(ends.min()), float(ends.max())))
         return spans
 
+    def levels(self, ladder: Ladder) -> list[tuple[int, int]]:
+        """The levels within which the cuts of the range, or each point, may lie, if they are open.
+
+        A table of bins does not tell a cut within a bin from those at its ends. The loosest cut
+        that selects at most a share lies in the level after the step that the table knows; a
+        threshold lies in the bin that it parts, and in none, (1, 0), if it is between two.
+        """
+        if self.between is not None:
+            low, high = self.between
+            return [(ladder.last_up_to(low), ladder.last_up_to(high))]
+        if self.at:
+            found = [ladder.last_up_to(share) for share in self.at]
+            return [(k, k) for k in found]
+        parted = [ladder.level_at(t, inclusive=self.inclusive) for t in self.thresholds]
+        return [(1, 0) if k is None else (k, k) for k in parted]
+
     def why_none(self, ladder: Ladder, number: int = 0) -> str:
         """Why there is no cut in the range, or at a point, in one sentence."""
         whom = "everyone" if self.of == "everyone" else f"all {self.of}"

@@ -29,8 +29,10 @@ from evenscore.inference.estimate import EstimateSettings as EstimateSettings
 from evenscore.inference.gap_certificates import GapCertificate, certify_gaps
 from evenscore.inference.intervals import Intervals, joined_intervals
 from evenscore.inference.paired import Paired, PairedScores, paired_bootstrap
+from evenscore.inference.widening import bracketed, bracketed_intervals
 from evenscore.scores import ClassName, GroupedScores
 from evenscore.scores.arrays import Bools, Floats, Ints
+from evenscore.scores.brackets import has_open_bins
 from evenscore.scores.labels import label_text
 from evenscore.scores.rates import Rate
 
@@ -145,9 +147,8 @@ class GapFamily(ABC):
     def estimates(
         self, scores: GroupedScores, settings: EstimateSettings | None = None
     ) -> list[Estimate]:
-        """The gaps with intervals and p-values."""
-        settings = EstimateSettings() if settings is None else settings
-        return self.estimate_many([self], scores, [settings])[0]
+        """The gaps with intervals and p-values, which account for `brackets`."""
+        return family_estimates(scores, [self], settings)
 
     @classmethod
     def estimate_many(
@@ -158,8 +159,8 @@ class GapFamily(ABC):
     ) -> list[list[Estimate]]:
         """The estimates of several families of this class; unless it knows better, by bootstrap.
 
-        The settings of all differ in their pairs at most. A class that shares work between its
-        families does so here.
+        As if the table were exact: `family_estimates` sees to `brackets`. The settings of all
+        differ in their pairs at most. A class that shares work between its families does so here.
         """
         return [
             family._estimated(scores, asked)
@@ -167,8 +168,19 @@ class GapFamily(ABC):
         ]
 
     def intervals(self, scores: GroupedScores, settings: EstimateSettings) -> Intervals:
-        """Intervals of the gaps, in the order of `keys`, at any level; by default bootstrapped."""
+        """Intervals of the gaps, in the order of `keys`, at any level; by default bootstrapped.
+
+        As if the table were exact: `family_intervals` sees to `brackets`.
+        """
         return self._redrawn(scores, settings).ends
+
+    def brackets(self, scores: GroupedScores, pairs: Pairs | None = None) -> Floats:
+        """By how much the size of each gap may be off, in the order of `keys`, if scores are bins.
+
+        Of a gap that is the largest of several, another one of these may be as large. A family that
+        does not know says NaN, and then has no intervals; it is not asked about exact tables.
+        """
+        return np.full(len(self.keys(scores.groups, pairs)), np.nan)
 
     def _estimated(self, scores: GroupedScores, settings: EstimateSettings) -> list[Estimate]:
         """The estimates of this family alone."""
@@ -230,7 +242,7 @@ class GapFamily(ABC):
         return certify_gaps(
             values,
             [key.title for key in keys],
-            self.intervals(scores, settings),
+            family_intervals(scores, [self], settings),
             constraint=self.name,
             tolerance=tolerance if self.tolerance is None else self.tolerance,
             confidence_level=confidence_level,
@@ -459,9 +471,32 @@ def family_estimates(
         asked, key=lambda pair: (type(pair[0]), replace(pair[1], pairs=None))
     ):
         members, theirs = zip(*some, strict=True)
-        for found in kind.estimate_many(members, scores, theirs):
-            estimates += found
+        found = kind.estimate_many(members, scores, theirs)
+        if has_open_bins(scores):
+            found = [
+                _bracketed(family, own, scores, how)
+                for family, own, how in zip(members, found, theirs, strict=True)
+            ]
+        for own in found:
+            estimates += own
     return estimates
+
+
+def _bracketed(
+    family: GapFamily, estimates: list[Estimate], scores: GroupedScores, settings: EstimateSettings
+) -> list[Estimate]:
+    """The estimates of a family with intervals that know of the bins; words follow intervals."""
+    found = bracketed(
+        estimates,
+        family.brackets(scores, settings.pairs),
+        family.intervals(scores, settings),
+    )
+    return holm(
+        [
+            replace(estimate, words=family.say(estimate)) if estimate.words else estimate
+            for estimate in found
+        ]
+    )
 
 
 def family_intervals(
@@ -472,12 +507,13 @@ def family_intervals(
     """The intervals of all these gaps, in the order of `family_estimates`, at any level."""
     if settings is None or isinstance(settings, EstimateSettings):
         settings = [settings or EstimateSettings()] * len(families)
-    return joined_intervals(
-        [
-            (family.intervals(scores, asked), len(family.keys(scores.groups, asked.pairs)))
-            for family, asked in zip(families, settings, strict=True)
-        ]
-    )
+    parts = []
+    for family, asked in zip(families, settings, strict=True):
+        own = family.intervals(scores, asked)
+        if has_open_bins(scores):
+            own = bracketed_intervals(own, family.brackets(scores, asked.pairs))
+        parts.append((own, len(family.keys(scores.groups, asked.pairs))))
+    return joined_intervals(parts)
 
 
 def family_values(scores: GroupedScores, families: Sequence[GapFamily]) -> Floats:

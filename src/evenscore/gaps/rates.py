@@ -27,6 +27,7 @@ from evenscore.gaps.family import (
     Pairs,
     RatesAtCuts,
     check_tolerance,
+    family_intervals,
     labels_of_pairs,
 )
 from evenscore.gaps.smooth import SmoothCells, Surrogate
@@ -39,6 +40,7 @@ from evenscore.inference.cut_gaps import (
     RangeGap,
     RateErrors,
     enough,
+    largest_bracket,
     point_gaps,
     range_gaps,
     widened_range,
@@ -234,6 +236,28 @@ class RateConstraint(GapFamily):
 
         return ends
 
+    def brackets(self, scores: GroupedScores, pairs: Pairs | None = None) -> Floats:
+        """How far rates may move within the bin where a cut lies; of a range, the largest.
+
+        Over a range, the bins of all cuts that the interval looks at are meant: a gap is off by the
+        largest at most, whichever of its cuts is the worst.
+        """
+        compared = scores.pairs() if pairs is None else list(pairs)
+        ladder = self.cuts.ladder(scores)
+        places = self.cuts.steps(ladder)
+        found = np.zeros((len(self.rates), len(compared), len(places)))
+        for k, (steps, levels) in enumerate(zip(places, self.cuts.levels(ladder), strict=True)):
+            if steps[0] > steps[1] or not compared:
+                continue
+            if self.cuts.between is not None:
+                wide = widened_range(ladder, *self.cuts.between)
+                steps = min(steps[0], wide[0]), max(steps[1], wide[1])
+                levels = min(levels[0], wide[0] - (wide[0] == 1)), max(levels[1], wide[1])
+            found[:, :, k] = [
+                largest_bracket(ladder, rate, levels, steps, compared) for rate in self.entries
+            ]
+        return found.reshape(-1)
+
     def certify(
         self,
         scores: GroupedScores,
@@ -255,6 +279,7 @@ class RateConstraint(GapFamily):
             confidence_level=confidence_level,
             share_range=self.cuts.between,
             shares=self.cuts.at,
+            levels=self.cuts.levels(ladder),
             random_state=random_state,
             foresee=foresee,
         )
@@ -272,7 +297,7 @@ class RateConstraint(GapFamily):
         if proof.certified or not foresee:
             return found
         asked = EstimateSettings(confidence_level, random_state=random_state)
-        intervals = self.intervals(scores, asked)
+        intervals = family_intervals(scores, [self], asked)
         places = _PLACES if self.cuts.is_range else 1.0
         times, decision = times_to_decide(values, intervals, tolerance, confidence_level, places)
         return replace(found, times=times, decision=decision)

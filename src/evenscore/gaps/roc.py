@@ -39,6 +39,7 @@ from evenscore.inference.roc_gaps import JointGaps
 from evenscore.scores import ClassName, GroupedScores, OneOrBoth, check_scores, class_names
 from evenscore.scores.arrays import Bools, Floats
 from evenscore.scores.aucs import inter_group_curve
+from evenscore.scores.brackets import curve_bracket
 from evenscore.scores.curve import CurveDifference, ReferenceCuts
 from evenscore.scores.distribution import Distribution, check_interval, check_rates, to_floats
 
@@ -201,6 +202,25 @@ class RocConstraint(GapFamily):
                 )
         return holm(self._with_reasons(estimates, scores, settings.pairs))
 
+    def brackets(self, scores: GroupedScores, pairs: Pairs | None = None) -> Floats:
+        """The share of the one group in the bin where the other is cut, whichever way it is larger.
+
+        The largest over the cuts that the interval looks at: some standard errors around.
+        """
+        compared = scores.pairs() if pairs is None else list(pairs)
+        found = []
+        for on in class_names(self.on):
+            cells = scores.of_class(on)
+            for i, j in compared:
+                for rate in self.rates:
+                    found.append(
+                        max(
+                            curve_bracket(scores, one, two, *around(one, rate, rate))
+                            for one, two in ((cells[i], cells[j]), (cells[j], cells[i]))
+                        )
+                    )
+        return np.array(found, dtype=np.float64)
+
     def paired(self, pair: PairedScores, settings: EstimateSettings) -> list[Paired]:
         """By redrawing people, both of their scores together."""
         keys = self.keys(pair.groups)
@@ -333,6 +353,13 @@ def _shares_above(cells: Sequence[Distribution], rates: Floats) -> Floats:
         beyond, tied = cells[k].shares(values[known])
         above[known, k] = beyond + part[known] * tied
     return above
+
+
+def around(sample: Distribution, low: float, high: float) -> tuple[float, float]:
+    """Rates between which an interval looks for the cut of a sample: three standard errors on."""
+    size = max(sample.independent_size, 1.0)
+    down, up = (3.0 * float(np.sqrt(rate * (1.0 - rate) / size)) for rate in (low, high))
+    return low - down, high + up
 
 
 @lru_cache(maxsize=64)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from evenscore.inference.intervals import normal_quantile
 from evenscore.inference.log_odds import auc_limits
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Floats, ratio
+from evenscore.scores.brackets import auc_brackets, has_open_bins, overall_auc_bracket
 
 
 def auc_estimates(
@@ -31,7 +33,8 @@ def auc_estimates(
     """The overall AUC, and every AUC between cells as a 2K × 2K table of estimates.
 
     Intervals are made on the log-odds scale, so that they stay within [0, 1], also where cells are
-    perfectly separated (`log_odds`). The diagonal is ½ by definition.
+    perfectly separated (`log_odds`). The diagonal is ½ by definition. Of a table of bins they are
+    wider by how much the order within bins may matter, their `bracket`.
     """
     check_scores(scores)
     level = check_level(confidence_level)
@@ -51,7 +54,23 @@ def auc_estimates(
         "AUC", float(value[0]), float(low[0]), float(high[0]), float(variance[0]),
         float(freedom[0]), used, scores, level, unknown=bool(unknown[0]),
     )  # fmt: skip
-    return overall, _table(scores, moments, level)
+    table = _table(scores, moments, level)
+    if has_open_bins(scores):
+        brackets = auc_brackets(scores).tolist()
+        overall = _bracketed(overall, overall_auc_bracket(scores))
+        table = [
+            [_bracketed(one, own) for one, own in zip(*rows, strict=True)]
+            for rows in zip(table, brackets, strict=True)
+        ]
+    return overall, table
+
+
+def _bracketed(estimate: Estimate, bracket: float) -> Estimate:
+    """An AUC that may be off by so much."""
+    low, high = estimate.low - bracket, estimate.high + bracket
+    if estimate.has_interval:
+        low, high = max(low, 0.0), min(high, 1.0)
+    return replace(estimate, low=low, high=high, bracket=bracket)
 
 
 def _pooled_size(scores: GroupedScores, moments: PlacementMoments) -> Floats:

@@ -37,6 +37,7 @@ from evenscore.inference.redrawing import batch_sizes, breadth, redraw_both, sha
 from evenscore.scores import ClassName, GroupedScores
 from evenscore.scores.arrays import Bools, Floats, starts_of_runs
 from evenscore.scores.aucs import inter_group_curve
+from evenscore.scores.brackets import has_open_bins, open_share
 from evenscore.scores.curve import ReferenceCuts, RocCurve
 from evenscore.scores.distribution import Distribution, check_rates
 
@@ -79,6 +80,22 @@ class Band:
         shifted = (part - self.rates for part in (self.value, self.low, self.high))
         value, low, high = shifted
         return replace(self, value=value, low=low, high=high)
+
+
+def bracketed(band: Band, curve: RocCurve, scores: GroupedScores) -> Band:
+    """The band of a curve of a table of bins, with what the order within bins leaves open.
+
+    At a rate moved by e₀ the height is off by the target's share in the bin where the reference is
+    cut there.
+    """
+    if not has_open_bins(scores) or not len(curve.reference) or not len(curve.target):
+        return band
+    down, up = (
+        open_share(scores, curve.target, curve.reference.threshold(np.clip(at, 0.0, 1.0)))
+        for at in (band.rates - band.shift[0], band.rates + band.shift[0])
+    )
+    low, high = np.maximum(band.low - down, 0.0), np.minimum(band.high + up, 1.0)
+    return replace(band, low=low, high=high)
 
 
 def roc_band(
@@ -334,11 +351,13 @@ def roc_gap_band(
 
     The cut is made in the group `first`, and ties are split alike in both groups.
     """
-    return roc_band(
-        inter_group_curve(scores, on, first, second).with_ties_split(),
+    curve = inter_group_curve(scores, on, first, second).with_ties_split()
+    band = roc_band(
+        curve,
         rates,
         kind=kind,
         confidence_level=confidence_level,
         n_resamples=n_resamples,
         random_state=random_state,
-    ).gap()
+    )
+    return bracketed(band, curve, scores).gap()

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from evenscore.inference.bands import Band, bands_both_ways, dkw_bands, roc_band
+from evenscore.inference.bands import Band, bands_both_ways, bracketed, dkw_bands, roc_band
 from evenscore.inference.bootstrap import RandomState
 from evenscore.inference.dkw import dkw_constant
 from evenscore.inference.estimate import (
@@ -108,7 +108,8 @@ def certify(
     curve being increasing, ROC(a) − a lies between low(a_k) − a_{k+1} and high(a_{k+1}) − a_k, and
     that is what must stay within the tolerance: the certificate speaks of all rates, not of a grid.
     It speaks of the score whose ties are broken at random, alike in all groups, and of every cut
-    of the score itself at the share of the first group that the cut selects.
+    of the score itself at the share of the first group that the cut selects. Of a table of bins the
+    band is wider by what the order within bins leaves open.
 
     >>> y, groups = [0, 1] * 20_000, ["a"] * 20_000 + ["b"] * 20_000
     >>> score = list(range(20_000)) * 2
@@ -133,6 +134,8 @@ def certify(
     references = {}
     found = _bands(scores, on, rates, method, 1.0 - delta, n_resamples, random_state)
     for (name, i, j), band in found:
+        pair = (scores.of_class(name)[k] for k in (i, j))
+        band = bracketed(band, RocCurve(*pair), scores)
         # Between two rates a curve is between its heights there.
         above, below = band.high[1:] - rates[:-1], rates[1:] - band.low[:-1]
         worst = np.maximum(worst, np.maximum(above, below))

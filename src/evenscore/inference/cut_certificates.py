@@ -15,6 +15,8 @@ all cuts of the range, rates and pairs, by Gaussian bridges. Then the longest st
 
 *Finite sample*, for any law and any number of people: shares lie within a band at all cuts at once
 (`exact_rates`), and no approximation is involved. Equal weights and independent people only.
+
+Of a table of bins, what gaps may be at cuts within the bins (`scores.brackets`) adds to each bound.
 """
 
 from collections.abc import Sequence
@@ -37,6 +39,7 @@ from evenscore.inference.estimate import check_between, check_level, percent
 from evenscore.inference.exact_rates import ExactRates
 from evenscore.inference.intervals import normal_quantile
 from evenscore.scores.arrays import Bools, Floats, Ints
+from evenscore.scores.brackets import gap_brackets, open_levels
 from evenscore.scores.rates import Rate
 from evenscore.scores.selection import Ladder
 
@@ -87,6 +90,7 @@ def certify_rates(
     method: CutMethod = "intersection_union",
     share_range: tuple[float, float] | None = None,
     shares: Sequence[float] = (),
+    levels: Sequence[tuple[int, int]] = (),
     whom: str = "between groups",
     random_state: int = 0,
     foresee: bool = True,
@@ -116,6 +120,9 @@ def certify_rates(
     shares
         The shares that were named, if single cuts were named by shares: then their errors count
         too. Without either the statement is about these very thresholds.
+    levels
+        Of a table of bins, the levels within which the cuts of each of `inside` may lie, (1, 0) if
+        they are at ends of bins; by default all are.
     whom
         Who is compared, in words: the pairs, if they are not all.
     random_state
@@ -162,7 +169,7 @@ def certify_rates(
     )
     if any(first > last for first, last in inside):
         return made.without_cuts(share_range)
-    return made.certificate(inside, share_range, random_state)
+    return made.certificate(inside, list(levels), share_range, random_state)
 
 
 # ---------------------------------------------------------------------- in the making
@@ -170,12 +177,16 @@ def certify_rates(
 
 @dataclass(frozen=True, eq=False)
 class _Worst:
-    """The largest |D̂| + margin at every step of a range, and which gap it is of."""
+    """The largest |D̂| + margin at every step of a range, and which gap it is of.
+
+    `bracket` is how much of the bounds, at the most, is due to bins.
+    """
 
     first: int
     bound: Floats
     size: Floats
     gap: Ints
+    bracket: float
 
     @property
     def step(self) -> int:
@@ -202,7 +213,11 @@ class _Made:
         return [(rate, pair) for rate in self.rates for pair in self.pairs]
 
     def certificate(
-        self, inside: list[tuple[int, int]], named: tuple[float, float] | None, random_state: int
+        self,
+        inside: list[tuple[int, int]],
+        levels: list[tuple[int, int]],
+        named: tuple[float, float] | None,
+        random_state: int,
     ) -> CutCertificate:
         ladder = self.ladder
         errors, z, places = RateErrors(ladder), normal_quantile(self.level), inside
@@ -216,6 +231,8 @@ class _Made:
                 places = [exact.widened(share, share) for share in self.shares]
         elif self.method == "intersection_union" and named is not None:
             places = [widened_range(ladder, *named)]
+        if places is not inside:  # before the first step that selects somebody there may be cuts
+            levels = [(first - (first == 1), last) for first, last in places]
         # Of a range, and for any law, the cuts that may be meant are all looked at instead.
         normal = ShareBounds if self.shares and exact is None else NormalBounds
         chances, q = None, z
@@ -230,7 +247,8 @@ class _Made:
         bounds: Bounds = normal(errors, q if self.method == "band" else z)
         if exact is not None:
             bounds = ExactBounds(exact)
-        worst = [self._worst(bounds, *place) for place in places]
+        levels = levels or [(1, 0)] * len(places)
+        worst = [self._worst(bounds, *both) for both in zip(places, levels, strict=True)]
         largest = max(worst, key=lambda place: float(place.bound.max()))
         reach = float(largest.bound.max())
         low, high = (float(f(ladder.share[np.ravel(inside)])) for f in (np.min, np.max))
@@ -249,8 +267,10 @@ class _Made:
         smallest = self._smallest()
         needed = 0
         lacking: Lacking = "" if certified else "evenness"
-        if chances is not None:
-            times = chances.times_needed(bounds, self.tolerance)
+        # No number of people makes the bins of a table finer.
+        left = self.tolerance - max(place.bracket for place in worst)
+        if chances is not None and left > 0.0:
+            times = chances.times_needed(bounds, left)
             # Of an empty cell nothing is known: shares of one half, and two errors at the most.
             at_worst = 0.5 * ((z + 2.0) / self.tolerance) ** 2
             needed = int(np.ceil(times * smallest[1] if smallest[1] else at_worst))
@@ -298,9 +318,13 @@ class _Made:
             f"Not certified: {where}.",
         )
 
-    def _worst(self, bounds: Bounds, first: int, last: int) -> _Worst:
+    def _worst(self, bounds: Bounds, steps: tuple[int, int], levels: tuple[int, int]) -> _Worst:
         """Of all rates and pairs: infinite where some gap cannot be told."""
+        first, last = steps
         n = last - first + 1
+        parted = open_levels(self.ladder, *levels)
+        seen_at = np.clip(parted, first, last)
+        pairs, largest = np.array(self.pairs, dtype=np.intp), 0.0
         bound, size, which = np.full(n, -1.0), np.zeros(n), np.zeros(n, dtype=np.intp)
         start = 0
         for selected in self.ladder.runs(first, last):
@@ -308,14 +332,22 @@ class _Made:
             start = here.stop
             for r, rate in enumerate(self.rates):
                 at = bounds.at(rate, selected)
+                within = np.zeros((len(selected.step), len(pairs)))
+                few = slice(*np.searchsorted(seen_at, selected.step[[0, -1]] + [0, 1]))
+                for some, apart in gap_brackets(
+                    self.ladder, rate, parted[few], seen_at[few], pairs
+                ):
+                    place = seen_at[few][some] - selected.step[0]
+                    np.maximum.at(within, place, np.nan_to_num(apart))
                 for p, pair in enumerate(self.pairs):
                     own, margin, known = at.gap(pair)
-                    most = np.where(known, own + margin, np.inf)
+                    largest = max(largest, float(within[known, p].max(initial=0.0)))
+                    most = np.where(known, own + margin + within[:, p], np.inf)
                     larger = most > bound[here]
                     bound[here] = np.where(larger, most, bound[here])
                     size[here] = np.where(larger, own, size[here])
                     which[here] = np.where(larger, r * len(self.pairs) + p, which[here])
-        return _Worst(first, bound, size, which)
+        return _Worst(first, bound, size, which, largest)
 
     def _smallest(self) -> tuple[str, int]:
         """The smallest of the cells, or of the groups where a rate is of both classes."""

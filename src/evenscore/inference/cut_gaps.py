@@ -36,6 +36,7 @@ from evenscore.inference.cluster_sizes import (
 from evenscore.inference.intervals import wilson
 from evenscore.inference.shares import share_size, sums_by_cell
 from evenscore.scores.arrays import Bools, Floats, Ints, ratio
+from evenscore.scores.brackets import gap_brackets, open_levels
 from evenscore.scores.rates import Rate
 from evenscore.scores.selection import Ladder, Selected, pool_classes
 
@@ -206,6 +207,41 @@ def enough(rate: Rate, count: Floats, totals: Floats) -> Bools:
         return np.ones((len(count), totals.shape[-1]), dtype=bool)
     beyond = count if rate.among[1][1] else totals - count
     return np.asarray((beyond.sum(axis=1) >= LEAST_AMONG) & (beyond.min(axis=1) >= LEAST_OF_CLASS))
+
+
+# ---------------------------------------------------------------------- cuts within bins
+
+
+def largest_bracket(
+    ladder: Ladder,
+    rate: Rate,
+    levels: tuple[int, int],
+    steps: tuple[int, int],
+    pairs: Sequence[tuple[int, int]],
+) -> Floats:
+    """By how much gaps at cuts within open bins may differ from those seen at steps, (pairs).
+
+    Cuts may lie within the levels from the first to the last, and gaps are seen at the steps from
+    the first to the last. A cut within a level is compared with the step before it; with the one
+    after it if that is the first there is, or the first with enough people behind the rate.
+    """
+    some, compared = open_levels(ladder, *levels), np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    found, counts = np.zeros(len(compared)), ladder.scores.cell_counts
+    i, j = compared.T
+    before = np.clip(some, *steps)
+    after = np.clip(some + 1, *steps)
+    known = []
+    for at in (before, after):
+        # A step is seen by several levels at the ends of the range alone.
+        own, place = np.unique(at, return_inverse=True)
+        good = enough(rate, ladder.selected(own).count, counts)[place.reshape(-1)]
+        known.append(good[:, i] & good[:, j])
+    first, then = (gap_brackets(ladder, rate, some, at, compared) for at in (before, after))
+    for (here, one), (_, two) in zip(first, then, strict=True):
+        one, two = (np.nan_to_num(part) for part in (one, two))
+        own = np.where(known[0][here], one, np.where(known[1][here], two, 0.0))
+        np.maximum(found, own.max(axis=0, initial=0.0), out=found)
+    return found
 
 
 # ---------------------------------------------------------------------- one cut

@@ -2,11 +2,13 @@
 
 The threshold is taken as given. A rate is a share, and its interval is Wilson's; with weights, an
 effective size takes the place of the number of people: see `share_size`. With clusters it is that
-of sums over clusters: see `cluster_sizes`.
+of sums over clusters: see `cluster_sizes`. Where a threshold parts a bin of a table of bins, the
+interval is wider by how much the rate may move within the bin (`scores.brackets`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +27,9 @@ from evenscore.inference.intervals import normal_quantile, wilson
 from evenscore.inference.shares import share_size, sums_above, sums_by_cell, weight_by_class
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats, ratio
+from evenscore.scores.brackets import has_open_bins, rates_between, selected_between
 from evenscore.scores.distribution import to_floats
+from evenscore.scores.rates import rate_named
 from evenscore.scores.selection import Side
 from evenscore.scores.thresholds import GroupRates, rates_at
 
@@ -56,10 +60,18 @@ class Shares:
     high: Floats
 
     @classmethod
-    def of(cls, value: Floats, size: Floats, z: float) -> "Shares":
-        """Shares among `size` (effective) observations, with Wilson's intervals."""
+    def of(
+        cls, value: Floats, size: Floats, z: float, within: tuple[Floats, Floats] | None = None
+    ) -> "Shares":
+        """Shares among `size` (effective) observations, with Wilson's intervals.
+
+        If a share may lie anywhere `within` two others, its interval reaches as much farther.
+        """
         known = size > 0
         low, high = wilson(np.where(known, value, 0.5), np.where(known, size, 1.0), z)
+        if within is not None:
+            low = np.maximum(low - np.maximum(value - within[0], 0.0), 0.0)
+            high = np.minimum(high + np.maximum(within[1] - value, 0.0), 1.0)
         known &= ~np.isnan(value)
         return cls(value, np.where(known, low, np.nan), np.where(known, high, np.nan))
 
@@ -179,7 +191,8 @@ def cut_table(
     chosen = rates.selected.sum(axis=1)
 
     def shares(name: str, value: Floats, size: Floats) -> Shares:
-        return Shares.of(value, clusters[name].reduced(size, z) if clusters else size, z)
+        size = clusters[name].reduced(size, z) if clusters else size
+        return Shares.of(value, size, z, selection.within(name))
 
     ratios = _impact_ratio(selection, compared, level, burden)
     # If only positives are selected, the group's other negatives tell what a negative weighs.
@@ -192,7 +205,7 @@ def cut_table(
         level,
         chosen,
         selection.share,
-        Shares.of(rates.selection, selection.sizes(z), z),
+        selection.shares(z),
         shares("fpr", rates.fpr, share_size(above[:, :, 0], below[:, :, 0], z)),
         shares("fnr", rates.fnr, share_size(below[:, :, 1], above[:, :, 1], z)),
         shares("precision", rates.precision, chosen_size),
@@ -232,11 +245,11 @@ def ratio_table(
     rates, names = selection.rates.selection, scores.names
     extremes = _impact_ratio(selection, compared, level, burden)
     z = normal_quantile(0.5 + level / 2.0)
-    shown = wide = Shares.of(rates, selection.sizes(z), z)
+    shown = wide = selection.shares(z)
     if reference is None:
         against = extremes.highest
         z = _all_pairs_quantile(len(_positions(scores, compared)), level)
-        wide = Shares.of(rates, selection.sizes(z), z)
+        wide = selection.shares(z)
     else:
         against = (names[reference],) * len(rates)
     value, low, high = (np.full(rates.shape, np.nan) for _ in range(3))
@@ -247,7 +260,7 @@ def ratio_table(
             if k == j:
                 low[t, k] = high[t, k] = 1.0
             elif not np.isnan(rates[t, k]):
-                low[t, k], high[t, k] = ratio_limits(wide.ends(t, k), wide.ends(t, j))
+                low[t, k], high[t, k] = selection.ratio_limits(wide, t, k, j)
     return RatioTable(
         names,
         level,
@@ -269,6 +282,7 @@ class _Selection:
     above: Floats
     below: Floats
     clusters: dict[str, SharesOfClusters]
+    _known: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @classmethod
     def at(
@@ -291,6 +305,41 @@ class _Selection:
             clusters = _clusters_behind(scores, rates, _SIDES if every_rate else ["selection"])
         return cls(scores, rates, above, below, clusters)
 
+    @cached_property
+    def _between(self) -> tuple[Floats, Floats] | None:
+        """The least and the most that may be selected, if the scores are bins."""
+        if not has_open_bins(self.scores):
+            return None
+        return selected_between(self.scores, self.rates.thresholds)
+
+    def within(self, name: str) -> tuple[Floats, Floats] | None:
+        """The least and the most that a rate may be, (cuts, groups); None if it is known."""
+        if self._between is None:
+            return None
+        if name not in self._known:
+            self._known[name] = rates_between(rate_named(name), *self._between, self.rates.totals)
+        return self._known[name]
+
+    def shares(self, z: float) -> Shares:
+        """The selection rates with intervals at z."""
+        return Shares.of(self.rates.selection, self.sizes(z), z, self.within("selection"))
+
+    def ratio_limits(self, shares: Shares, t: int, part: int, whole: int) -> tuple[float, float]:
+        """Interval of the ratio of the selection rates of two groups at a cut.
+
+        If a threshold parts a bin, each rate may be the least or the most: both ends of its
+        interval move with it, and what is left to chance is recovered from there.
+        """
+        one, two = shares.ends(t, part), shares.ends(t, whole)
+        within = self.within("selection")
+        if within is None:
+            return ratio_limits(one, two)
+        least, most = (
+            [_at(ends, float(at[t, k]), within, t, k) for k, ends in ((part, one), (whole, two))]
+            for at in within
+        )
+        return ratio_limits(least[0], most[1])[0], ratio_limits(most[0], least[1])[1]
+
     def sizes(self, z: float) -> Floats:
         """The effective number of people behind each selection rate, for an interval at z."""
         size = share_size(self.above.sum(axis=2), self.below.sum(axis=2), z)
@@ -301,6 +350,14 @@ class _Selection:
         """The share of everyone that each cut selects."""
         chosen, total = self.rates.selected.sum(axis=(1, 2)), self.scores.cell_weights.sum()
         return ratio(chosen, total)
+
+
+def _at(ends: Ends, at: float, within: tuple[Floats, Floats], t: int, k: int) -> Ends:
+    """A share with the ends of its interval if it is at the least or the most that it may be."""
+    value, low, high = ends
+    down, up = value - float(within[0][t, k]), float(within[1][t, k]) - value
+    moved = at - value
+    return at, max(min(low + down + moved, at), 0.0), min(max(high - up + moved, at), 1.0)
 
 
 # Weights that a rate counts, and those that it does not, of those above and below the cuts.
@@ -347,7 +404,7 @@ def _impact_ratio(
     rates = selection.rates.selection[:, some]
     n, pairs = len(rates), max(1, len(groups) * (len(groups) - 1) // 2)
     z = _all_pairs_quantile(len(groups), level)
-    shares = Shares.of(rates, selection.sizes(z)[:, some], z)
+    shares = selection.shares(z)
     values, low, high = (np.full(n, np.nan) for _ in range(3))
     told = _Told(groups, level, pairs, burden)
     lowest, highest, notes = [""] * n, [""] * n, []
@@ -356,13 +413,17 @@ def _impact_ratio(
         if len(known) < 2:
             notes.append("a ratio of selection rates needs two groups")
             continue
-        sides = {k: shares.ends(t, k) for k in known}
-        least, most = (pick(known, key=lambda k: sides[k][0]) for pick in (min, max))
+        own = {k: float(rates[t, k]) for k in known}
+        least, most = (pick(known, key=own.__getitem__) for pick in (min, max))
         lowest[t], highest[t] = groups[least], groups[most]
-        if sides[most][0] > 0:
-            values[t] = sides[least][0] / sides[most][0]
-            low[t], high[t] = ratio_limits(sides[least], sides[most])
-            notes.append(told.note(sides, least, most))
+        if own[most] > 0:
+            values[t] = own[least] / own[most]
+
+            def limits(i: int, j: int, t: int = t) -> tuple[float, float]:
+                return selection.ratio_limits(shares, t, some[i], some[j])
+
+            low[t], high[t] = limits(least, most)
+            notes.append(told.note(own, limits, least, most))
         else:
             notes.append("nobody is selected: there is no ratio")
     return ImpactRatio(values, low, high, tuple(lowest), tuple(highest), tuple(notes))
@@ -377,9 +438,15 @@ class _Told:
     pairs: int
     burden: bool
 
-    def note(self, sides: Mapping[int, Ends], i: int, j: int) -> str:
+    def note(
+        self,
+        rates: Mapping[int, float],
+        between: Callable[[int, int], tuple[float, float]],
+        i: int,
+        j: int,
+    ) -> str:
         """Of the extreme groups i and j; and of others, if only they are surely below."""
-        ends, ratio = ratio_limits(sides[i], sides[j]), sides[i][0] / sides[j][0]
+        ends, ratio = between(i, j), rates[i] / rates[j]
         if ratio == 1.0:
             return f"all groups are selected at the same rate ({self._interval(ends)})"
         told = self._ratio(i, j, ratio, ends)
@@ -387,13 +454,13 @@ class _Told:
             return told
         if ends[1] < FOUR_FIFTHS:
             return f"{told}, below four fifths"
-        limits = {(a, b): ratio_limits(sides[a], sides[b]) for a in sides for b in sides if a != b}
+        limits = {(a, b): between(a, b) for a in rates for b in rates if a != b}
         if all(limit[0] >= FOUR_FIFTHS for limit in limits.values()):
             return f"{told}, not below four fifths"
         told += "; cannot tell whether this is below four fifths"
         a, b = min(limits, key=lambda pair: limits[pair][1])
         if limits[a, b][1] < FOUR_FIFTHS:
-            other = self._ratio(a, b, sides[a][0] / sides[b][0], limits[a, b])
+            other = self._ratio(a, b, rates[a] / rates[b], limits[a, b])
             told += f", but {other}, below four fifths"
         return told
 

@@ -278,4 +278,4 @@ def detectable(
     wanted = normal_quantile(check_between(power, "power"))
     z = normal_quantile(1.0 - (1.0 - level) / (2.0 * max(total, 1)))
     t = float(student(np.asarray(z), np.asarray(min(estimate.degrees_of_freedom, 1e9))))
-    return tolerance + (t + wanted) * estimate.standard_error
+    return tolerance + (t + wanted) * estimate.standard_error + estimate.bracket

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Literal, NamedTuple
 
@@ -99,7 +99,9 @@ class Estimate:
     `within_test` does, and "unclear" otherwise.
     `reference` is the group beside which both are measured, if the notion has one; `threshold` is
     the cut at which both are measured, and `selected_share` the share selected there. Where each
-    group has a cut of its own, `second_threshold` is that of the second.
+    group has a cut of its own, `second_threshold` is that of the second. `bracket` is by how much
+    the value may be off because the order of people within bins of the scores is not known: the
+    interval, the p-value and the verdict account for it.
 
     >>> print(Estimate("AUC", 0.8, 0.75, 0.85, 0.95, "placement values"))
     AUC: 0.8000, 95% interval [0.7500, 0.8500]
@@ -132,6 +134,7 @@ class Estimate:
     threshold: float = math.nan
     selected_share: float = math.nan
     second_threshold: float = math.nan
+    bracket: float = field(default=0.0, metadata={"if_set": True})
 
     @classmethod
     def of_key(cls, key: GapKey, value: float, *, method: str, family: str) -> "Estimate":

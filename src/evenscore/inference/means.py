@@ -13,9 +13,15 @@ An observation of weight w at a distance x from the mean of its group, 1 or 2, m
 to first order, whatever the law of the scores; the variance is the sum of squares of that, summed
 by cluster first if there are clusters. It is a quadratic form in the sums of w, wx and wx² of
 clusters (or people) in cells, whose second moments are collected once for all pairs and classes.
+
+In a table of bins everybody has the highest score of their bin, and may have up to δ, its width,
+less: the mean of a group is lower by the mean of its δ at most, and s₀, a distance from the means,
+is off by the root of the mean δ² of both groups at most. The interval is wider by as much as that
+moves d.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -24,6 +30,7 @@ from evenscore.inference.influence import cell_freedom, small_sample_factor
 from evenscore.inference.intervals import normal_quantile, student
 from evenscore.scores import CLASSES, GroupedScores
 from evenscore.scores.arrays import Floats, ratio
+from evenscore.scores.brackets import has_open_bins
 from evenscore.scores.distribution import Distribution
 from evenscore.scores.table import OneOrBoth, class_names
 
@@ -150,4 +157,31 @@ class MeanDifferences:
                 reason = f"{' and '.join(few)}: worth less than two {unit}"
             reasons.append(reason)
         half[[bool(reason) for reason in reasons]] = np.nan
-        return Estimates(value, value - half, value + half, tuple(reasons))
+        down, up = np.zeros((2, len(pairs)))
+        if has_open_bins(scores):
+            first, second = (column[classes].sum(axis=0) for column in self._widths)
+            moved, spread = ratio(first, weight, 0.0), second[one] + second[two]
+            apart = np.sqrt(ratio(spread, total, 0.0)) * ratio(scale, np.sqrt(plain), np.inf)
+            ends = [
+                ratio(mean[one] - mean[two] + by, np.maximum(scale + wide, 0.0))
+                for by in (-moved[one], moved[two])
+                for wide in (-apart, apart)
+            ]
+            # Were all scores of a group equal, d would have no end.
+            endless = apart >= scale
+            down = np.where(endless, np.nan, value - np.min(ends, axis=0))
+            up = np.where(endless, np.nan, np.max(ends, axis=0) - value)
+            reasons = [
+                reason or ("the bins of the scores are too wide to tell" if wide else "")
+                for reason, wide in zip(reasons, endless.tolist(), strict=True)
+            ]
+        return Estimates(value, value - half - down, value + half + up, tuple(reasons))
+
+    @cached_property
+    def _widths(self) -> Floats:
+        """Σwδ and Σwδ² of each cell, δ being by how much less a score may be, (2, 2, K)."""
+        scores = self.scores
+        assert scores.binned is not None
+        lowest, highest = scores.binned.extent(scores.score)
+        width = (highest - lowest) / self._unit
+        return np.stack([scores.by_cell(scores.weight * width**power) for power in (1, 2)])

@@ -13,6 +13,9 @@ upper end is max |D̂| + zσ over scores: at the score where the true distance i
 (x + 2)/(n + 4), which keeps noise where two samples do not overlap; with weights and clusters, n is
 the effective size behind each share. Clusters with people in both classes are taken to be apart,
 which is conservative, since their shares mostly move together.
+
+Of a table of bins KS may be larger at a score within a bin, by the larger of the two shares there:
+the upper end is higher by that, and the lower end need not move, since ends of bins are scores too.
 """
 
 from dataclasses import dataclass
@@ -24,6 +27,7 @@ from evenscore.inference.estimate import Estimates, check_level
 from evenscore.inference.intervals import normal_quantile
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats, Ints
+from evenscore.scores.brackets import open_share
 from evenscore.scores.distribution import Distribution
 from evenscore.scores.selection import ROUNDING
 
@@ -83,6 +87,8 @@ def ks_distances(
         value[i], at[i] = _largest(scores, own, totals)
         if not few:
             low[i], high[i] = _interval(*both, value[i], at[i], z, random_state)
+            within = max(float(open_share(scores, s, s.values).max(initial=0.0)) for s in both)
+            high[i] = min(high[i] + within, 1.0)
     return KsDistances(Estimates(value, low, high, tuple(reasons)), at)
 
 

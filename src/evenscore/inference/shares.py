@@ -18,9 +18,11 @@ from evenscore.inference.cluster_sizes import (
 )
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import SMALL_CELL, Estimate, check_level, counted
-from evenscore.inference.intervals import invert, normal_quantile, student, wilson
+from evenscore.inference.intervals import Intervals, invert, normal_quantile, student, wilson
+from evenscore.inference.widening import bracketed_intervals
 from evenscore.scores import CLASSES, GroupedScores
 from evenscore.scores.arrays import Floats, ratio
+from evenscore.scores.brackets import has_open_bins, rates_between, selected_between
 from evenscore.scores.rates import RATES, Rate, rate_named
 from evenscore.scores.thresholds import GroupRates, rates_at
 
@@ -151,11 +153,19 @@ def rate_difference_estimates(
             sizes = _size_of_clusters(scores, cut, rate, value, sizes, z)
         pairs = np.array(scores.pairs(), dtype=np.intp).reshape(-1, 2)
         share, size = value[pairs].T, sizes[pairs].T
-        low, high = _newcombe(share, size, np.full(len(pairs), z))
-        p_values = invert(partial(_newcombe, share, size), len(pairs))
+        intervals: Intervals = partial(_newcombe, share, size)
+        brackets = np.zeros(len(pairs))
+        if has_open_bins(scores):
+            least, most = rates_between(rate, *selected_between(scores, cut.thresholds), cut.totals)
+            up, down = most[0] - value, value - least[0]
+            i, j = pairs.T
+            brackets = np.maximum(up[i] + down[j], down[i] + up[j])
+            intervals = bracketed_intervals(intervals, brackets)
+        low, high = intervals(np.full(len(pairs), z))
+        p_values = invert(intervals, len(pairs))
         estimates = []
-        for k, (i, j) in enumerate(pairs.tolist()):
-            one, two = scores.names[i], scores.names[j]
+        for k, (g, h) in enumerate(pairs.tolist()):
+            one, two = scores.names[g], scores.names[h]
             small = float(size[:, k].min())
             warnings: tuple[str, ...] = ()
             if np.isnan(share[:, k]).any():
@@ -176,6 +186,7 @@ def rate_difference_estimates(
                     second=two,
                     words=f"{name}: {share[0, k]:.1%} in {one}, {share[1, k]:.1%} in {two}",
                     warnings=warnings,
+                    bracket=float(brackets[k]),
                 )
             )
         differences += holm(estimates)

@@ -17,6 +17,7 @@ from evenscore.inference.estimate import check_level
 from evenscore.inference.intervals import normal_quantile
 from evenscore.inference.shares import share_size
 from evenscore.scores.arrays import Floats, Ints, ratio
+from evenscore.scores.brackets import has_open_bins
 from evenscore.scores.selection import Ladder
 
 
@@ -77,6 +78,20 @@ def top_k(
     )
     total = chosen.sum(axis=2, keepdims=True)
     share = ratio(chosen[0], total[0])
+    within: tuple[Floats, Floats] | None = None
+    if has_open_bins(scores):  # any of those in the bin at the boundary may be among the k
+        inner, bin_of = (
+            part.sum(axis=1)
+            for part in (sums.weight[first], sums.weight[then] - sums.weight[first])
+        )
+        drawn = fraction[:, 0] * bin_of.sum(axis=1, keepdims=True)
+        others = bin_of.sum(axis=1, keepdims=True) - bin_of
+        parted = ladder.is_open[step][:, None]
+        least, most = np.maximum(drawn - others, 0.0), np.minimum(bin_of, drawn)
+        low, high = (
+            np.where(parted, ratio(inner + part, total[0]), share) for part in (least, most)
+        )
+        within = low, high
     size = share_size(chosen, np.maximum(total - chosen, 0.0), z)
     if is_clustered(scores) and len(asked):
 
@@ -95,7 +110,7 @@ def top_k(
         scores.names,
         level,
         share * asked[:, None],
-        Shares.of(share, size, z),
+        Shares.of(share, size, z, within),
         scores.group_share,
         ratio(part - inside, part, 0.0) * (fraction[:, 0, 0] < 1.0),
     )

@@ -1,10 +1,19 @@
-"""An estimate with an error that its interval does not account for yet."""
+"""An estimate with an error that its interval does not account for: a variance, or a bracket."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from evenscore.inference.estimate import Estimate
-from evenscore.inference.intervals import t_quantile
+from evenscore.inference.intervals import Intervals, invert, t_quantile
+from evenscore.scores.arrays import Floats
+
+NO_BRACKET = (
+    "no interval: the scores are grouped into bins, and how far the unknown order within them "
+    "matters to this gap is not known"
+)
 
 
 def widened(estimate: Estimate, variance: float, source: str) -> Estimate:
@@ -56,3 +65,56 @@ def _p_value(estimate: Estimate, distance: float) -> float:
     if estimate.differs_from_zero:
         return max(min(p_value, error), estimate.p_value)
     return max(p_value, math.nextafter(error, 1.0), estimate.p_value)
+
+
+# ---------------------------------------------------------------------- brackets
+
+
+def bracketed_intervals(intervals: Intervals, brackets: Floats) -> Intervals:
+    """Intervals whose values may be off by so much; none where it is not known by how much.
+
+    Ends do not leave −1 to 1, unless they did before.
+
+    >>> ends = bracketed_intervals(lambda z: (-0.1 * z, 0.6 * z), np.array([0.1, 0.5]))
+    >>> low, high = ends(np.ones(2))
+    >>> low.round(2), high.round(2)
+    (array([-0.2, -0.6]), array([0.7, 1. ]))
+    """
+
+    def ends(z: Floats) -> tuple[Floats, Floats]:
+        low, high = intervals(z)
+        return (
+            np.maximum(low - brackets, np.minimum(low, -1.0)),
+            np.minimum(high + brackets, np.maximum(high, 1.0)),
+        )
+
+    return ends
+
+
+def bracketed(
+    estimates: Sequence[Estimate], brackets: Floats, intervals: Intervals
+) -> list[Estimate]:
+    """The same estimates, whose values may be off by so much; `intervals` are without that.
+
+    The p-value is one minus the largest level whose wider interval leaves out zero, and no less
+    than it was. Where it is not known by how much a value may be off, there is no interval.
+    """
+    wide = bracketed_intervals(intervals, brackets)
+    p_values = invert(wide, len(estimates)).tolist()
+    found = []
+    for k, (estimate, bracket) in enumerate(zip(estimates, brackets.tolist(), strict=True)):
+        if math.isnan(estimate.value) or bracket == 0.0:
+            found.append(estimate)
+            continue
+        low, high = estimate.low - bracket, estimate.high + bracket
+        moved = replace(
+            estimate,
+            low=max(low, min(estimate.low, -1.0)) if low == low else math.nan,
+            high=min(high, max(estimate.high, 1.0)) if high == high else math.nan,
+            p_value=max(p_values[k], estimate.p_value) if low == low else math.nan,
+            bracket=bracket,
+        )
+        if math.isnan(bracket):
+            moved = replace(moved, bracket=0.0, warnings=(NO_BRACKET, *estimate.warnings))
+        found.append(moved)
+    return found

@@ -56,8 +56,9 @@ class Deciles:
     @cached_property
     def _edges(self) -> list[tuple[float, float]]:
         """The scores next to each cut, the lower one first."""
-        ends = ((self.ladder.levels[step], self.ladder.levels[step - 1]) for step in self.steps)
-        return [(float(min(pair)), float(max(pair))) for pair in ends]
+        lowest, highest = self.ladder.extents
+        below, above = (0, -1) if self.ladder.side == "high" else (-1, 0)
+        return [(float(highest[k + below]), float(lowest[k + above])) for k in self.steps]
 
     @property
     def highest_below(self) -> Floats:

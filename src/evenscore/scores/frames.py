@@ -45,13 +45,15 @@ _APART = 32  # scores that very many people have: each costs two comparisons per
 _COMMON = 0.001  # of the people of a cell have a score that is set apart
 _CELLS = 6  # of three groups; more cells may take more rows
 _RATE = 10.0  # a rate at a cut may be off by so many times what an AUC may be
-_SHARES = 3.0  # of a cell in a bin, of which a gap at a cut may be off
+_SHARES = 1.2  # a gap at a cut may be off by the larger share of its cells in a bin; some to spare
 
 
 class CutsInUse(Protocol):
     """Where a score will be cut."""
 
-    thresholds: tuple[float, ...]
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """The cuts that are scores."""
 
     def spans(self, scores: GroupedScores) -> list[tuple[float, float]]:
         """The lowest and the highest score between which cuts lie."""

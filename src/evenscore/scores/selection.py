@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from evenscore.scores.arrays import Floats, Ints, starts_of_runs
+from evenscore.scores.arrays import Bools, Floats, Ints, starts_of_runs
 from evenscore.scores.table import GroupedScores
 
 Pool = Literal["everyone", "negatives", "positives"]
@@ -98,6 +98,28 @@ class Ladder:
         levels = self.scores.score[self.ends[:-1]]
         return levels if self.side == "low" else levels[::-1]
 
+    @cached_property
+    def extents(self) -> tuple[Floats, Floats]:
+        """The lowest and the highest score that each of the levels stands for."""
+        binned = self.scores.binned
+        return (self.levels, self.levels) if binned is None else binned.extent(self.levels)
+
+    @cached_property
+    def is_open(self) -> Bools:
+        """Whether each level stands for several scores: level k lies between steps k and k + 1."""
+        lowest, highest = self.extents
+        return np.asarray(lowest < highest)
+
+    def level_at(self, threshold: float, *, inclusive: bool) -> int | None:
+        """The level that a threshold parts, if it is within one."""
+        lowest, highest = self.extents
+        if (self.side == "high") != inclusive:
+            parted = (lowest <= threshold) & (threshold < highest)
+        else:
+            parted = (lowest < threshold) & (threshold <= highest)
+        found = np.flatnonzero(parted)
+        return int(found[0]) if len(found) else None
+
     @property
     def n_steps(self) -> int:
         """How many cuts there are but that which selects nobody."""
@@ -124,7 +146,7 @@ class Ladder:
         """
         at = step - 1 if inclusive else step
         if 0 <= at < self.n_steps:
-            return float(self.levels[at])
+            return float(self.extents[(self.side == "high") != inclusive][at])
         return float("inf" if (at < 0) == (self.side == "high") else "-inf")
 
     @cached_property

@@ -648,12 +648,12 @@ class GroupedScores:
     @cached_property
     def cell_weights(self) -> Floats:
         """Total weight of each cell, shape (2, K): negatives, then positives."""
-        return self._by_cell(self.weight)
+        return self.by_cell(self.weight)
 
     @cached_property
     def cell_counts(self) -> Floats:
         """Number of observations in each cell, shape (2, K)."""
-        return self._by_cell(self.count)
+        return self.by_cell(self.count)
 
     @cached_property
     def effective_sizes(self) -> Floats:
@@ -690,9 +690,10 @@ class GroupedScores:
     @cached_property
     def cell_squares(self) -> Floats:
         """Sum of the squared weights of each cell, shape (2, K)."""
-        return self._by_cell(self.weight_squared)
+        return self.by_cell(self.weight_squared)
 
-    def _by_cell(self, column: Floats) -> Floats:
+    def by_cell(self, column: Floats) -> Floats:
+        """The sums of a column over the rows of each cell, shape (2, K)."""
         if column.strides == (0,) and len(column):  # one constant: count the rows instead
             totals = np.bincount(self.cell, minlength=self.n_cells) * column[0]
         else:

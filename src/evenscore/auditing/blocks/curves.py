@@ -10,7 +10,7 @@ from evenscore.auditing.blocks.base import AuditInput, Block, register
 from evenscore.auditing.gaps import worst_pairs
 from evenscore.auditing.groups import Pair
 from evenscore.auditing.parts import GapCurve, Settings
-from evenscore.inference.bands import roc_band
+from evenscore.inference.bands import bracketed, roc_band
 from evenscore.scores import CLASSES, ClassName, GroupedScores
 from evenscore.scores.arrays import Floats
 from evenscore.scores.aucs import inter_group_curve
@@ -132,17 +132,23 @@ def _gap_curve(
         cells = {scores.cell_name(CLASSES.index(on) * scores.n_groups + k) for k in pair}
         empty = [name for name in scores.empty_cells() if name in cells]
         reason = f"there are no {' and no '.join(empty)}"
-    point = roc_band(curve, rates, kind="pointwise", confidence_level=level).gap()
-    joint = roc_band(
-        curve,
-        rates,
-        kind="dkw" if large else "simultaneous",
-        confidence_level=level,
-        n_resamples=400 if len(rates) > 51 else 300,
-        random_state=settings.random_state,
-    ).gap()
+    point, joint = (
+        bracketed(band, curve, scores).gap()
+        for band in (
+            roc_band(curve, rates, kind="pointwise", confidence_level=level),
+            roc_band(
+                curve,
+                rates,
+                kind="dkw" if large else "simultaneous",
+                confidence_level=level,
+                n_resamples=400 if len(rates) > 51 else 300,
+                random_state=settings.random_state,
+            ),
+        )
+    )
     bands = point.value, point.low, point.high, joint.low, joint.high
-    marks = roc_band(curve, asked, kind="pointwise", confidence_level=level).gap()
+    marks = roc_band(curve, asked, kind="pointwise", confidence_level=level)
+    marks = bracketed(marks, curve, scores).gap()
     whole = inter_group_curve(coarse, on, *pair).with_ties_split().gap()
     return GapCurve(
         on,

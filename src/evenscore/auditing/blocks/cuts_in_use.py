@@ -152,6 +152,7 @@ def _certificate(audit: AuditInput) -> CutCertificate | None:
                 pairs=pairs,
                 share_range=cuts.between,
                 shares=cuts.at,
+                levels=cuts.levels(ladder),
                 whom=audit.groups.whom,
                 random_state=settings.random_state,
             )

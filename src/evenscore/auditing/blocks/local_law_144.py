@@ -182,13 +182,21 @@ def is_unknown(label: Hashable) -> bool:
 def _halves(ladder: Ladder) -> tuple[GroupedScores, float, float]:
     """The table with two scores only, beyond the median and not; the cut between; the median.
 
-    The median of an even number is in the middle of two scores, unless these are equal.
+    The median of an even number is in the middle of two scores, unless these are equal. If it is
+    within a bin of a table of bins, it is taken to be in the middle of that, and the table as it
+    is: intervals then know how many may be beyond.
     """
     scores, high = ladder.scores, ladder.side == "high"
     step = ladder.last_up_to(0.5)
     middle = ladder.levels[step]
+    if ladder.is_open[step] and ladder.share[step] <= 0.5 - ROUNDING:
+        lowest, highest = (float(end[step]) for end in ladder.extents)
+        middle = lowest / 2.0 + highest / 2.0
+        below = middle if lowest <= middle < highest else lowest
+        return scores, below, middle
     if ladder.share[step] > 0.5 - ROUNDING:
-        middle = middle / 2.0 + ladder.levels[step - 1] / 2.0
+        edges = ladder.extents if high else ladder.extents[::-1]
+        middle = edges[1][step] / 2.0 + edges[0][step - 1] / 2.0
     ends = ladder.levels[[step, max(step - 1, 0)]]
     below = float(ends[0] if high else ends[1])
     if not high and step == 0:  # nobody is below the median
