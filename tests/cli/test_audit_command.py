@@ -312,7 +312,7 @@ def test_a_pipe_is_refused(table):
     text = table.read_text()
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "/dev/stdin is not an ordinary file: save the rows to one first.\n"
+    assert done.stderr == "/dev/stdin is not an ordinary file: save its content to one first.\n"
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from evenscore.extras import require
 from evenscore.files.csv_text import CALLED, as_utf8, encoding_of, read_header
+from evenscore.files.ordinary import ordinary_file
 
 _SHOWN = 20  # columns in a sentence
 _SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # .xlsx and .ods are zip archives; .xls
@@ -304,16 +305,10 @@ def quoted(name: str) -> str:
 
 def _first_bytes(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        with ordinary_file(path).open("rb") as file:
             first = file.read(4096)
-    except FileNotFoundError:
-        raise ValueError(f"There is no file {path}.") from None
-    except IsADirectoryError:
-        raise ValueError(f"{path} is a folder, not a file.") from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}.") from None
-    if not path.is_file():  # a pipe can be read only once
-        raise ValueError(f"{path} is not an ordinary file: save the rows to one first.")
     if not first:
         raise ValueError(f"{path.name} is empty: not even a header is in it.")
     if first[:4] in _SPREADSHEETS:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from evenscore.files.atomic import write_atomically
+from evenscore.files.ordinary import read_whole
 
 FORMAT, VERSION = "evenscore.scores", "1.0"
 REQUIRED = ("score", "label", "group")
@@ -42,10 +43,9 @@ def read_columns(
 ) -> tuple[tuple[Hashable, ...], dict[str, list[Any]]]:
     """Groups and columns of a file; lengths and ranges of numbers are for `from_table` to check."""
     name = Path(path).name
+    raw = read_whole(path)
     try:
-        content = json.loads(Path(path).read_bytes())
-    except FileNotFoundError:
-        raise ValueError(f"There is no file {Path(path)}.") from None
+        content = json.loads(raw)
     except (ValueError, RecursionError):
         raise ValueError(f"{name} is not a JSON file.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
