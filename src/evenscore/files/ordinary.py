@@ -1,8 +1,12 @@
 """Asking what a path is before opening it: a pipe could wait for ever, and a device never end."""
 
 import os
+import re
+import shutil
 import stat
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 # Kernels make up what is in there as it is read; some of it waits, and some never ends.
 _MADE_UP = ("/proc/", "/sys/")
@@ -39,3 +43,19 @@ def read_whole(path: str | os.PathLike[str]) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def plainly_named(path: Path, stack: ExitStack) -> Path:
+    """A path of the file as DuckDB takes it: absolute, UTF-8, and nothing in it is a pattern.
+
+    Others are reached through a link: to escape a pattern is not enough, as names beside it match.
+    """
+    path = Path(os.path.realpath(path))
+    if not re.search(r"[*?\[\ud800-\udfff]", str(path)):
+        return path
+    link = Path(stack.enter_context(TemporaryDirectory(prefix="evenscore-"))) / "table"
+    try:
+        link.symlink_to(path)
+    except OSError:  # where links are not allowed
+        shutil.copyfile(path, link)
+    return link
