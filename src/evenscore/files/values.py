@@ -3,8 +3,15 @@
 DuckDB 2.0 answers `isnan` and comparisons over a Parquet file from its statistics, which leave NaN
 out: it finds none. Whether a value is NaN is therefore asked by `isfinite`, which looks at the
 values, and `open_table` turns that use of statistics off as well.
+
+Scores are compared as doubles, and two numbers that differ must not become one. Beyond 2^53, where
+doubles leave out integers, integers are therefore refused, whether a type or a text holds them, and
+so are decimals. A number with a point or an exponent is taken if it is one that a double is written
+as: in the fewest digits (1e300), in 17, or in all if they are 38 at most. Below 2^53 numbers are
+rounded to doubles, as everywhere: that keeps 15 digits apart, and more are seldom more than noise.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
@@ -15,6 +22,7 @@ from evenscore.scores.sources import EXACT
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 _LARGE = ("BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT")
 _REAL = ("FLOAT", "DOUBLE")
+_DIGITS = 16  # of 2^53, and of the smallest type of decimals that holds it
 _NESTED = ("STRUCT", "MAP", "UNION", "[")
 # In a column of numbers, in lower case; those of Excel, SAS and German and French tables too.
 _NOTHING = (
@@ -29,8 +37,9 @@ _MISSING = "{column} is missing at {row}{more}; fill or drop such rows first{opt
 class Column:
     """A column of a table, and SQL for its values.
 
-    One that is `tidy` is known to hold finite numbers, or texts that are, and NULL (see `tidied`);
-    the shares of one that is `percent` were written with percent signs.
+    One that is `tidy` is known to hold finite numbers below 2^53, or texts that are, and NULL
+    (see `tidied`); the shares of one that is `percent` were written with percent signs. `written`
+    is SQL of the plain text of a number that was made of another way of writing.
     """
 
     table: TableFile
@@ -39,6 +48,7 @@ class Column:
     kind: str
     tidy: bool = False
     percent: bool = False
+    written: str = ""
 
     @classmethod
     def named(cls, table: TableFile, name: str) -> Self:
@@ -63,7 +73,7 @@ class Column:
     @property
     def number(self) -> str:
         """The value as a double; NULL or NaN where there is none, or a text that is no number."""
-        return f"{'TRY_CAST' if self.is_text else 'CAST'}({self.sql} AS DOUBLE)"
+        return as_number(self.sql) if self.is_text else f"CAST({self.sql} AS DOUBLE)"
 
     @property
     def text(self) -> str:
@@ -138,15 +148,38 @@ class Column:
         if not self.tidy:
             sentence = "{column} is infinite at {row}{more}; every value must be finite."
             checks.append(Check(self, f"isinf({self.number})", sentence))
-        if self.kind in _LARGE:
+        if not self.tidy and (confused := self._confused):
             sentence = (
                 "{column} is {value} at {row}{more}: integers beyond 2^53 would be confused in "
                 "double precision, so rescale or rank them first."
             )
-            checks.append(Check(self, f"{self.sql} > {EXACT} OR {self.sql} < -{EXACT}", sentence))
+            checks.append(Check(self, confused, sentence))
         if not optional:
             checks.append(Check(self, self.lacking, _MISSING, missing=True))
         return checks
+
+    @property
+    def _confused(self) -> str:
+        """Whether another number beyond 2^53 could become the same double; nothing if none can."""
+        decimal = re.match(r"DECIMAL\((\d+),(\d+)\)", self.kind)
+        if self.kind in _LARGE or (decimal and int(decimal[1]) - int(decimal[2]) >= _DIGITS):
+            limit = f"{EXACT}::{self.kind}" if decimal else f"{EXACT}"
+            return f"{self.sql} > {limit} OR {self.sql} < -({limit})"
+        text = self.sql if self.is_text else self.written
+        if not text:
+            return ""
+        printed = (
+            f"CAST({self.number} AS VARCHAR)",
+            f"format('{{:.16e}}', {self.number})",
+            f"coalesce(TRY_CAST({self.number} AS HUGEINT)::VARCHAR, '')",
+        )
+        known = ", ".join(map(_digits, printed))
+        return (
+            f"CASE WHEN isfinite({self.number}) AND abs({self.number}) >= {EXACT} "
+            f"THEN {_digits(text)} NOT IN ({known}) OR "
+            f"(abs({self.number}) > {EXACT} AND NOT regexp_matches({text}, '[.eE]')) "
+            "ELSE false END"
+        )
 
     def text_checks(self) -> list["Check"]:
         """Every value must be something."""
@@ -158,13 +191,19 @@ class Column:
 
 
 def tidied(columns: Sequence[Column]) -> list[Column]:
-    """The columns, those marked that hold finite numbers and NULL alone.
+    """The columns, those marked that hold finite numbers below 2^53 and NULL alone.
 
     That is quickly seen, and there is little more to ask of such a column: a wide file is read much
     faster.
     """
     numbers = [column for column in columns if column.is_text or column.is_number]
-    asked = ((f"count({column.sql})", f"count_if(isfinite({column.number}))") for column in numbers)
+    asked = (
+        (
+            f"count({column.sql})",
+            f"count_if(isfinite({column.number}) AND abs({column.number}) < {EXACT})",
+        )
+        for column in numbers
+    )
     if not numbers:
         return [*columns]
     counts = iter(numbers[0].table.aggregates([part for pair in asked for part in pair]))
@@ -179,6 +218,18 @@ def tidied(columns: Sequence[Column]) -> list[Column]:
 def says_nothing(text: str) -> str:
     """SQL that tells whether a text in a column of numbers says that there is none."""
     return f"lower(trim({text}, {_BLANK})) IN {_NOTHING}"
+
+
+def as_number(text: str) -> str:
+    """SQL of the number that a text is, or NULL; to DuckDB +-1 and 1_000 would be numbers too."""
+    odd = f"contains({text}, '_') OR contains({text}, '+-')"
+    return f"CASE WHEN {odd} THEN NULL ELSE TRY_CAST({text} AS DOUBLE) END"
+
+
+def _digits(text: str) -> str:
+    """SQL of the significant digits of a number's text."""
+    mantissa = f"regexp_extract({text}, '[0-9.]+')"
+    return f"trim(replace({mantissa}, '.', ''), '0')"
 
 
 def _is_nan(value: str) -> str:
@@ -235,7 +286,8 @@ def selection(columns: Mapping[str, str], kept: str = "true") -> str:
 
 def _sentence(table: TableFile, check: Check, n: int, option: str) -> str:
     row = table.first_row(f"coalesce({check.condition}, false)")
-    numbered = f"SELECT row_number() OVER () AS r, {check.column.sql}::VARCHAR AS v FROM rows"
+    shown = check.column.written or f"{check.column.sql}::VARCHAR"
+    numbered = f"SELECT row_number() OVER () AS r, {shown} AS v FROM rows"
     value = str(table.one(f"SELECT v FROM ({numbered}) WHERE r = ?", [row])[0])
     below = " below the header" if table.kind == "csv" else ""
     return check.sentence.format(
