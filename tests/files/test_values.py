@@ -150,3 +150,40 @@ def test_decimals_that_are_taken(tmp_path, kind, values):
     pq.write_table(pa.table({"label": [0, 1], "score": numbers, "group": ["a", "b"]}), path)
     found = read_scores(path, label="label", score="score", groups=["group"]).rows.score
     np.testing.assert_array_equal(found, [float(value) for value in values])
+
+
+def test_texts_that_are_no_labels(tmp_path):
+    options = dict(label="label", score="score", groups=["group"])
+    path = tmp_path / "t.csv"
+    rows = "0,1,f\n1,2,m\n0,3,{}\n1,4,f\n"
+    for text, told in {
+        "ä"
+        * 1001: "holds a text of more than 1,000 characters at row 3 below the header: no label",
+        "f\0": "holds a NUL character at row 3 below the header, which no label may: take it out",
+    }.items():
+        path.write_text("label,score,group\n" + rows.format(text))
+        with pytest.raises(ValueError, match=rf"^Column 'group' of t.csv {told}"):
+            read_scores(path, **options)
+        with pytest.raises(ValueError, match=rf"^Column 'group' of t.csv {told}"):
+            read_training(path, label="label", groups=["group"])
+    path.write_text("label,score,group\n" + rows.format("ä" * 1000))
+    assert len(read_scores(path, **options).rows.groups) == 3
+    path.write_text("label,job,group\n0,a,f\n1,{0},f\n0,a,m\n1,{0},m\n".format("ä" * 1001))
+    with pytest.raises(
+        ValueError, match=r"'job' of t.csv holds a text of more than 1,000 char.*w 2"
+    ):
+        read_training(path, label="label", groups=["group"])
+
+
+def test_sentences_about_long_names_are_short(tmp_path):
+    names = ["x" * 5000, "y" * 5000, "score", "group"]
+    path = tmp_path / "t.csv"
+    path.write_text(",".join(names) + "\n0,1,2,f\n1,1,2,m\n")
+    for label in ("label", "no" * 3000):
+        with pytest.raises(ValueError) as caught:
+            read_scores(path, label=label, score="score", groups=["group"])
+        assert len(str(caught.value)) < 500
+    path.write_text(",".join(names) + "\n0,1,2,f\n1,b,2,m\n")
+    with pytest.raises(ValueError) as caught:
+        read_scores(path, label=names[0], score=names[1], groups=["group"])
+    assert len(str(caught.value)) < 300

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from evenscore.extras import require
 from evenscore.files.csv_text import CALLED, as_utf8, encoding_of, read_header
 from evenscore.files.ordinary import ordinary_file, plainly_named
+from evenscore.scores.labels import shown
 
 _SHOWN = 20  # columns in a sentence
 _SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # .xlsx and .ods are zip archives; .xls
@@ -88,11 +89,12 @@ class TableFile:
             near = get_close_matches(name.casefold(), list(alike), n=1)
             if near:
                 instead[name] = alike[near[0]]
-            told.append(f"{name!r} (did you mean {instead[name]!r}?)" if near else repr(name))
-        shown = ", ".join(repr(known) for known in self.labels[:_SHOWN])
+            hint = f" (did you mean {shown(instead[name])}?)" if near else ""
+            told.append(f"{shown(name)}{hint}")
+        those = ", ".join(map(shown, self.labels[:_SHOWN]))
         more = ", …" if len(self.labels) > _SHOWN else ""
         columns = "column" if len(missing) == 1 else "columns"
-        sentence = f"{self.name} has no {columns} {listed(told)}; it has {shown}{more}."
+        sentence = f"{self.name} has no {columns} {listed(told)}; it has {those}{more}."
         raise AdvisedError(sentence, instead=instead if len(instead) == len(missing) else None)
 
     def column(self, name: str) -> str:
@@ -105,8 +107,8 @@ class TableFile:
         if len(positions) > 1 and not self.equal(name):
             known = [f"{name}#{k + 1}" for k in range(len(positions))]
             raise AdvisedError(
-                f"{self.name} has {len(positions)} columns called {name!r}, and they differ: say "
-                f"which one you mean, {listed([repr(one) for one in known], 'or')}.",
+                f"{self.name} has {len(positions)} columns called {shown(name)}, and they differ: "
+                f"say which one you mean, {listed([*map(shown, known[:_SHOWN])], 'or')}.",
                 instead={name: known[0]},
             )
         return f"c{positions[0] if positions else self.labels.index(name)}"

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from evenscore.files.opening import TableFile
+from evenscore.scores.labels import MAX_LABEL, shown
 from evenscore.scores.sources import EXACT
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
@@ -30,6 +31,7 @@ _NOTHING = (
     "'#null!', '#value!', '#div/0!', 'n.a.', 'k.a.', 'n.v.', 'nd', 'n.d.')"
 )
 _BLANK = "' ' || chr(9) || chr(10) || chr(13)"
+_NUL = "{column} holds a NUL character at {row}{more}, which no label may: take it out first."
 _MISSING = "{column} is missing at {row}{more}; fill or drop such rows first{option}."
 
 
@@ -57,7 +59,7 @@ class Column:
         return cls(table, sql, name, table.types[int(sql[1:])])
 
     def __str__(self) -> str:
-        return f"Column {self.name!r} of {self.table.name}"
+        return f"Column {shown(self.name)} of {self.table.name}"
 
     @property
     def is_text(self) -> bool:
@@ -187,7 +189,19 @@ class Column:
             raise ValueError(
                 f"{self} holds nested values of type {self.kind}, which cannot be labels."
             )
-        return [Check(self, f"({self.text}) IS NULL", _MISSING, missing=True)]
+        checks = [Check(self, f"({self.text}) IS NULL", _MISSING, missing=True)]
+        if self.is_text:
+            long = "{column} holds a text of more than %s characters at {row}{more}: no label may."
+            checks += [
+                Check(self, self.long_text, long % f"{MAX_LABEL:,}"),
+                Check(self, f"contains({self.sql}, chr(0))", _NUL),
+            ]
+        return checks
+
+    @property
+    def long_text(self) -> str:
+        """Whether a text is too long to be a label. Bytes are counted faster than characters."""
+        return f"CASE WHEN strlen({self.sql}) > {MAX_LABEL} THEN length({self.sql}) > {MAX_LABEL} ELSE false END"
 
 
 def tidied(columns: Sequence[Column]) -> list[Column]:
@@ -286,8 +300,8 @@ def selection(columns: Mapping[str, str], kept: str = "true") -> str:
 
 def _sentence(table: TableFile, check: Check, n: int, option: str) -> str:
     row = table.first_row(f"coalesce({check.condition}, false)")
-    shown = check.column.written or f"{check.column.sql}::VARCHAR"
-    numbered = f"SELECT row_number() OVER () AS r, {shown} AS v FROM rows"
+    written = check.column.written or f"{check.column.sql}::VARCHAR"
+    numbered = f"SELECT row_number() OVER () AS r, {written} AS v FROM rows"
     value = str(table.one(f"SELECT v FROM ({numbered}) WHERE r = ?", [row])[0])
     below = " below the header" if table.kind == "csv" else ""
     return check.sentence.format(
