@@ -151,6 +151,10 @@ CASES = {
         dict(sensitive_features=[Decimal("NaN"), *"abbab"]),
         "sensitive_features is missing at row 0",
     ),
+    "missing decimal that signals": (
+        dict(y_score=[Decimal("sNaN"), 1, 2, 3, 4, 5]),
+        "y_score must hold numbers, but row 0 is Decimal|y_score is NaN at row 0",
+    ),
     "masked groups": (
         dict(sensitive_features=np.ma.masked_array([[1, 2]] * 6, mask=[[0, 0]] * 5 + [[0, 1]])),
         "sensitive_features has masked values",

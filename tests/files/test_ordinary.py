@@ -1,6 +1,7 @@
 """What is no ordinary file is refused before it is opened: here every opening would wait."""
 
 import os
+import re
 import socket
 from pathlib import Path
 
@@ -56,9 +57,8 @@ def odd(request, tmp_path):
 )
 def test_no_reader_opens_it(odd, read):
     path, told = odd
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
         read(path)
-    assert str(caught.value) == told
 
 
 def test_no_command_opens_it(odd, tmp_path):
@@ -101,6 +101,5 @@ def test_sentences_about_paths(tmp_path):
         "a\0b": r"'a\x00b' is not the name of a file.",
         tmp_path / ("x" * 300): f"{tmp_path / ('x' * 300)} cannot be read: File name too long.",
     }.items():
-        with pytest.raises(ValueError) as caught:
+        with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
             read_whole(path)
-        assert str(caught.value) == told

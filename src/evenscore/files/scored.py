@@ -118,6 +118,6 @@ def _refuse_unknown(
     there = ", ".join(shown(", ".join(labels)) for labels in known[:10])
     more = ", …" if len(known) > 10 else ""
     raise ValueError(
-        f"{table.name} has the group {shown(', '.join(group))} at row {row + 1:,}, for which there is "
-        f"no map (there are {there}{more}); --unseen unchanged leaves such scores as they are."
+        f"{table.name} has the group {shown(', '.join(group))} at row {row + 1:,}, for which there "
+        f"is no map (there are {there}{more}); --unseen unchanged leaves such scores as they are."
     )

@@ -201,7 +201,10 @@ class Column:
     @property
     def long_text(self) -> str:
         """Whether a text is too long to be a label. Bytes are counted faster than characters."""
-        return f"CASE WHEN strlen({self.sql}) > {MAX_LABEL} THEN length({self.sql}) > {MAX_LABEL} ELSE false END"
+        bytes_, characters = (
+            f"{count}({self.sql}) > {MAX_LABEL}" for count in ("strlen", "length")
+        )
+        return f"CASE WHEN {bytes_} THEN {characters} ELSE false END"
 
 
 def tidied(columns: Sequence[Column]) -> list[Column]:

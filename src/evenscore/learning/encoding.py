@@ -302,9 +302,9 @@ def refuse_confused(X: Any) -> None:
     frame = _frame(X)
     if frame is not None:
         for series in frame.iter_columns():
-            if series.dtype.is_integer() and series.null_count() < len(series):
-                if series.max() > EXACT or series.min() < -EXACT:
-                    _Column(series).refuse_confused()
+            some = series.dtype.is_integer() and series.null_count() < len(series)
+            if some and (series.max() > EXACT or series.min() < -EXACT):
+                _Column(series).refuse_confused()
     elif isinstance(X, np.ndarray | list | tuple):
         try:
             array = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)

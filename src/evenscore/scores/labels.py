@@ -30,13 +30,15 @@ def encode(array: NDArray[Any], name: str) -> tuple[NDArray[np.intp], list[Hasha
     """
     codes, labels = _encode(array, name)
     for code, label in enumerate(labels):
-        if isinstance(label, str | bytes):
-            long = len(label) > MAX_LABEL
-            if long or ("\0" if isinstance(label, str) else b"\0") in label:
-                what = f"a text of {len(label):,} characters" if long else "a NUL character"
-                most = f"; a label has at most {MAX_LABEL:,}" if long else ", which no label may"
-                row = int(np.argmax(codes == code))
-                raise ValueError(f"{name} holds {what} at row {row}{most}.")
+        text = label.decode("latin-1") if isinstance(label, bytes) else label
+        if isinstance(text, str) and (len(text) > MAX_LABEL or "\0" in text):
+            row = int(np.argmax(codes == code))
+            if len(text) > MAX_LABEL:
+                raise ValueError(
+                    f"{name} holds a text of {len(text):,} characters at row {row}; a label has at "
+                    f"most {MAX_LABEL:,}."
+                )
+            raise ValueError(f"{name} holds a NUL character at row {row}, which no label may.")
     return codes, labels
 
 
@@ -199,3 +201,5 @@ def is_missing(value: object) -> bool:
         return bool(value != value)  # NaN, NaT and Decimal's NaN differ from themselves
     except (TypeError, ValueError):
         return type(value).__name__ == "NAType"  # pandas.NA does not know
+    except ArithmeticError:  # Decimal's NaN that must not be computed with
+        return True
