@@ -3,6 +3,7 @@ import os
 import numpy as np
 import pytest
 
+from evenscore.files import opening
 from evenscore.files.opening import open_table
 from evenscore.files.scored import read_scores
 
@@ -128,3 +129,11 @@ def test_names_of_files_are_no_patterns(tmp_path, name):
     names = ["label", "score", "group"]
     write_columns(tmp_path / "b", names, [0, 1], [0.3, 0.4], ["a", "b"]).replace(path)
     assert scores_of(path) == [0.3, 0.4]
+
+
+def test_aggregates_that_are_constants_have_one_value_each(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n2\n")
+    monkeypatch.setattr(opening, "_AT_ONCE", 1)
+    with open_table(path) as table:
+        assert table.aggregates(["count(c0)", "0", "0", "max(c0)"]) == [2, 0, 0, "2"]

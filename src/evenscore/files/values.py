@@ -75,7 +75,9 @@ class Column:
     @property
     def number(self) -> str:
         """The value as a double; NULL or NaN where there is none, or a text that is no number."""
-        return as_number(self.sql) if self.is_text else f"CAST({self.sql} AS DOUBLE)"
+        if self.is_text:
+            return f"TRY_CAST({self.sql} AS DOUBLE)" if self.tidy else as_number(self.sql)
+        return f"CAST({self.sql} AS DOUBLE)"
 
     @property
     def text(self) -> str:
@@ -214,13 +216,7 @@ def tidied(columns: Sequence[Column]) -> list[Column]:
     faster.
     """
     numbers = [column for column in columns if column.is_text or column.is_number]
-    asked = (
-        (
-            f"count({column.sql})",
-            f"count_if(isfinite({column.number}) AND abs({column.number}) < {EXACT})",
-        )
-        for column in numbers
-    )
+    asked = ((f"count({column.sql})", f"count_if({_is_tidy(column)})") for column in numbers)
     if not numbers:
         return [*columns]
     counts = iter(numbers[0].table.aggregates([part for pair in asked for part in pair]))
@@ -232,6 +228,13 @@ def tidied(columns: Sequence[Column]) -> list[Column]:
     return [replace(column, tidy=column.sql in tidy) for column in columns]
 
 
+def _is_tidy(column: Column) -> str:
+    """SQL that is short: planning hundreds of such columns takes longer than to look at them."""
+    if column.is_text:  # NaN is larger than any number
+        return f"abs(TRY_CAST({column.sql} AS DOUBLE)) < {EXACT} AND NOT ({_odd(column.sql)})"
+    return f"isfinite({column.number}) AND abs({column.number}) < {EXACT}"
+
+
 def says_nothing(text: str) -> str:
     """SQL that tells whether a text in a column of numbers says that there is none."""
     return f"lower(trim({text}, {_BLANK})) IN {_NOTHING}"
@@ -239,8 +242,11 @@ def says_nothing(text: str) -> str:
 
 def as_number(text: str) -> str:
     """SQL of the number that a text is, or NULL; to DuckDB +-1 and 1_000 would be numbers too."""
-    odd = f"contains({text}, '_') OR contains({text}, '+-')"
-    return f"CASE WHEN {odd} THEN NULL ELSE TRY_CAST({text} AS DOUBLE) END"
+    return f"CASE WHEN {_odd(text)} THEN NULL ELSE TRY_CAST({text} AS DOUBLE) END"
+
+
+def _odd(text: str) -> str:
+    return f"contains({text}, '_') OR contains({text}, '+-')"
 
 
 def _digits(text: str) -> str:
