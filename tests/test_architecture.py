@@ -31,6 +31,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 BELOW = {
     "extras": set(),  # optional packages
     "files.atomic": set(),  # writing whole or not at all
+    "files.ordinary": set(),  # what may be opened
     "paper.laws": {"scores", "gaps"},  # what data are drawn from
     "datasets": {"scores", "files.atomic", "paper.laws"},
 }

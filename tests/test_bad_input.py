@@ -1,15 +1,19 @@
 """Every kind of bad input gets one clear sentence that says what is wrong and where."""
 
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from evenscore import GroupedScores, metrics
 from evenscore.scores.thresholds import fair_thresholds, rates_at
 
+EDGE = 2**53
+WIDE = [EDGE, EDGE + 1, 2, 3, 4, 5]
 GOOD = dict(
     y_true=[0, 1, 0, 1, 0, 1],
     y_score=[0.1, 0.6, 0.3, 0.8, 0.4, 0.5],
@@ -54,6 +58,30 @@ CASES = {
         dict(y_score=[2**64 + i for i in range(6)]),
         r"y_score holds an integer beyond 2\^53 at row 0",
     ),
+    **{
+        f"beyond doubles: {kind}": (
+            dict(y_score=values),
+            rf"^y_score holds {what} beyond 2\^53 at row 1, which double precision would confuse",
+        )
+        for kind, what, values in [
+            ("int", "an integer", [1, EDGE + 1, 2, 3, 4, 5]),
+            ("int beside floats", "an integer", [0.5, EDGE + 1, 2, 3, 4, 5]),
+            ("int64", "an integer", np.array([EDGE, EDGE + 1, 2, 3, 4, 5])),
+            ("uint64", "an integer", np.array([EDGE, EDGE + 1, 2, 3, 4, 5], dtype=np.uint64)),
+            ("NumPy's objects", "an integer", np.array([*map(np.int64, WIDE)], dtype=object)),
+            ("Decimal", "a number", [*map(Decimal, WIDE)]),
+            ("Fraction", "a number", [*map(Fraction, WIDE)]),
+            (
+                "huge Fraction",
+                "a number",
+                [Fraction(1), Fraction(10**400), *map(Fraction, [1] * 4)],
+            ),
+            ("huge int", "an integer", [1, -(10**400), 2, 3, 4, 5]),
+            ("polars Int128", "an integer", pl.Series(WIDE, dtype=pl.Int128)),
+            ("polars Decimal", "a number", pl.Series([*map(Decimal, WIDE)])),
+            ("pyarrow", "a number", pa.chunked_array([pa.array([*map(Decimal, WIDE)])])),
+        ]
+    },
     "mixed score": (
         dict(y_score=[0.1, "high", 0.3, 0.8, 0.4, 0.5]),
         "y_score must hold numbers, but row 1 is 'high'",
@@ -123,13 +151,29 @@ CASES = {
         dict(sensitive_features=[Decimal("NaN"), *"abbab"]),
         "sensitive_features is missing at row 0",
     ),
+    "missing decimal that signals": (
+        dict(y_score=[Decimal("sNaN"), 1, 2, 3, 4, 5]),
+        "y_score must hold numbers, but row 0 is Decimal|y_score is NaN at row 0",
+    ),
     "masked groups": (
         dict(sensitive_features=np.ma.masked_array([[1, 2]] * 6, mask=[[0, 0]] * 5 + [[0, 1]])),
         "sensitive_features has masked values",
     ),
     "two columns of one name": (
         dict(sensitive_features=pd.DataFrame([[1, 2]] * 6, columns=["a", "a"])),
-        "sensitive_features cannot be read as a data frame",
+        "sensitive_features cannot be read as a data frame: several of its columns are called 'a'",
+    ),
+    "two columns of scores of one name": (
+        dict(y_score=pd.DataFrame([[1, 2]] * 6, columns=["a", "a"])),
+        "y_score cannot be read as a data frame: several of its columns are called 'a'",
+    ),
+    "long group": (
+        dict(sensitive_features=["a", "b" * 1001, "b", "b", "a", "b"]),
+        "sensitive_features holds a text of 1,001 characters at row 1; a label has at most 1,000",
+    ),
+    "group with a NUL": (
+        dict(sensitive_features=["f", "m", "f\0", "m", "f", "m"]),
+        "sensitive_features holds a NUL character at row 2, which no label may",
     ),
     "a short column of two": (
         dict(sensitive_features={"sex": list("ababab"), "age": [1, 2]}),
@@ -208,6 +252,35 @@ def test_one_clear_sentence(case):
 def test_odd_but_good_input_changes_nothing(changes, same):
     found = metrics.auc_gap(**{**GOOD, **changes})
     assert found == pytest.approx(metrics.auc_gap(**{**GOOD, **same}))
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="no floats wider than doubles")
+@pytest.mark.parametrize("kind", [np.longdouble, object])
+def test_wider_floats(kind):
+    wide = [np.longdouble(EDGE), np.longdouble(EDGE) + 1, *map(np.longdouble, [1, 2, 3, 4])]
+    values = np.array(wide, dtype=kind)
+    for changes in (dict(y_score=values), dict(sample_weight=values)):
+        with pytest.raises(ValueError, match=r"a number beyond 2\^53 at row 1, which double"):
+            metrics.auc_gap(**{**GOOD, **changes})
+    for value in (np.longdouble(1e300), np.longdouble(0.1) / 3):
+        values[1] = value
+        assert np.isfinite(metrics.auc_gap(**{**GOOD, "y_score": values}))
+    values[1] = np.longdouble("1e4000")
+    with pytest.raises(ValueError, match=r"beyond 2\^53 at row 1"):
+        metrics.auc_gap(**{**GOOD, "y_score": values})
+    values[1] = np.longdouble("inf")
+    with pytest.raises(ValueError, match="y_score is infinite at row 1"):
+        metrics.auc_gap(**{**GOOD, "y_score": values})
+
+
+def test_large_integers_are_labels_that_stay_apart():
+    groups = [2**63, 2**63, -1, -1, 2**63 + 1, 2**63 + 1]
+    for given in (groups, np.array(groups, dtype=object)):
+        scores = GroupedScores.from_arrays(**{**GOOD, "sensitive_features": given})
+        assert scores.groups == (-1, 2**63, 2**63 + 1)
+    wide = pl.Series([1, 1, 2, 2, 1, 2], dtype=pl.Int128)
+    scores = GroupedScores.from_arrays(**{**GOOD, "sensitive_features": wide})
+    assert scores.groups == (1, 2)
 
 
 def test_input_is_left_alone():

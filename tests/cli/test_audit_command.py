@@ -312,7 +312,7 @@ def test_a_pipe_is_refused(table):
     text = table.read_text()
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "/dev/stdin is not an ordinary file: save the rows to one first.\n"
+    assert done.stderr == "/dev/stdin is not an ordinary file: save its content to one first.\n"
 
 
 @pytest.mark.slow
@@ -536,6 +536,15 @@ def test_files_that_are_no_tables(tmp_path, content, told):
     assert refused("audit", path, *ASKED).startswith(told)
 
 
+def test_a_group_with_a_name_of_a_megabyte_is_refused_at_once(tmp_path, table):
+    long = tmp_path / "long.csv"
+    long.write_text(table.read_text().replace(",female,", f",{'x' * 1_000_000},", 1))
+    for options in (("--quiet",), ("--html", tmp_path / "a.html"), ("--json", tmp_path / "a.json")):
+        told = refused("audit", long, *ASKED, *options)
+        assert told.startswith("Column 'sex' of long.csv holds a text of more than 1,000 charact")
+        assert len(told) < 200
+
+
 def test_paths_that_are_no_files(tmp_path, table):
     assert refused("audit", tmp_path / "no.csv", *ASKED).startswith("There is no file ")
     assert refused("audit", tmp_path, *ASKED).endswith("is a folder, not a file.")
@@ -558,6 +567,15 @@ def test_paths_that_are_no_files(tmp_path, table):
         ("--roc-rates", "a,b", "--roc-rates must be numbers such as 0.125,0.25, not 'a,b'."),
         ("--roc-rates", "2", "rates must lie strictly between 0 and 1"),
         ("--cuts", "everyone=0:0.4", "between must be two shares"),
+        (
+            "--tolerance",
+            "1e-200",
+            "tolerance is 1e-200, and less than 1e-09 cannot be told from 0.",
+        ),
+        ("--confidence-level", "1e-300", "confidence_level is 1e-300, and less than 1e-09 cannot"),
+        ("--title", "\udcff", r"'\udcff' is not UTF-8 text: name it otherwise."),
+        ("--group", "a\udcff", r"'a\udcff' is not UTF-8 text: name it otherwise."),
+        ("--html", "\udcff.html", r"'\udcff.html' is not UTF-8 text: name it otherwise."),
         ("--tolerance", "0.7", "tolerance must lie strictly between 0 and 0.5, not 0.7."),
         ("--confidence-level", "2", "confidence_level"),
         ("--cuts", "thresholds=nan", "thresholds must be one or several finite numbers"),

@@ -329,7 +329,7 @@ def test_other_versions_are_said_and_compared_to_the_last_digits(folder, tmp_pat
 def test_reports_that_cannot_be_verified(folder, tmp_path):
     table, path = folder / "scores.csv", tmp_path / "a.json"
     assert refused("verify", tmp_path / "no.json", table).startswith("There is no file ")
-    assert refused("verify", tmp_path, table).startswith("There is no file ")
+    assert refused("verify", tmp_path, table).endswith(" is a folder, not a file.")
     told = refused("verify", folder / "report.json", tmp_path / "no.csv")
     assert told == f"There is no file {tmp_path / 'no.csv'}."
     for text, message in (

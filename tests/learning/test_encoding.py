@@ -321,8 +321,8 @@ def test_columns_without_names_are_matched_by_position():
         ([datetime.datetime(2020, 1, 1)] * 3, r"Column 'odd' of X holds values of type Datetime"),
         ([[1], [2], [3]], "Column 'odd' of X holds values of type [Ll]ist"),
         ([b"a", b"b", None], "Column 'odd' of X holds values of type (Binary|bytes)"),
-        ([10**17, None, Decimal(1)], r"Column 'odd' of X holds an integer beyond 2\^53, 1000"),
-        ([Decimal(10**17), None, None], r"Column 'odd' of X holds an integer beyond 2\^53, 1000"),
+        ([10**17, None, Decimal(1)], r"Column 'odd' of X holds an integer beyond 2\^53 at row 0"),
+        ([None, Decimal(10**17), None], r"Column 'odd' of X holds a number beyond 2\^53 at row 1"),
         ([1, "a", None], "Column 'odd' of X holds both numbers and texts \\(1 and 'a'\\)"),
     ],
 )
@@ -336,6 +336,31 @@ def test_no_feature(native, library, values, sentence):
         pytest.skip(f"{library} has no such column")
     with pytest.raises(ValueError, match=f"^{sentence}.*\\.$"):
         FeatureEncoding.fit(frame, native=native).transform(frame)
+
+
+LARGE = [*range(59), 2**53 + 1]
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.array(LARGE)[:, None],
+        np.array(LARGE, dtype=object)[:, None],
+        [[value] for value in LARGE],
+        [[value, 0.5] for value in LARGE],
+        pd.DataFrame({"x": LARGE}),
+        pd.DataFrame({"x": pd.Series([None, *LARGE[1:]], dtype="Int64")}),
+        pl.DataFrame({"x": [None, *LARGE[1:]]}),
+        pl.DataFrame({"x": LARGE}, schema={"x": pl.Int128}),
+        pl.DataFrame({"x": [*map(Decimal, LARGE)]}),
+        pa.table({"x": [None, *LARGE[1:]]}),
+    ],
+)
+def test_integers_that_doubles_confuse_are_no_features(X):
+    scorer = BoostedScorer("bnsp", n_estimators=2)
+    told = r"^Column ('x'|0) of X holds an? (integer|number) beyond 2\^53 at row 59, which double"
+    with pytest.raises(ValueError, match=told):
+        scorer.fit(X, [0, 1] * 30, sensitive_features=list("aabb") * 15)
 
 
 def test_an_identifier_is_refused_but_by_trees():

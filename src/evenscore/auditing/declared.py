@@ -26,6 +26,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
+from evenscore.files.ordinary import read_whole
 from evenscore.gaps.words import DEFAULT_WORDS, SelectedIs, Words
 
 DEFAULT_TOLERANCE = 0.05
@@ -142,10 +143,9 @@ class Declared:
     @classmethod
     def from_toml(cls, path: Path) -> "Declared":
         """The facts of a TOML file; one sentence that names the file if they cannot be read."""
+        content = read_whole(path)
         try:
-            return cls.of(tomllib.loads(path.read_bytes().decode("utf-8-sig")))
-        except FileNotFoundError:
-            raise ValueError(f"There is no file {path}.") from None
+            return cls.of(tomllib.loads(content.decode("utf-8-sig")))
         except UnicodeDecodeError:
             raise ValueError(f"{path.name} is not UTF-8 text: save it as UTF-8.") from None
         except tomllib.TOMLDecodeError as error:

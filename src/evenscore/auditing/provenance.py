@@ -26,6 +26,7 @@ from evenscore.auditing.blocks.base import BlockTable
 from evenscore.auditing.declared import Declared
 from evenscore.auditing.parts import Sample, Settings
 from evenscore.auditing.plain import to_plain
+from evenscore.files.ordinary import ordinary_file
 from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.inference.estimate import percent
 from evenscore.scores import GroupedScores
@@ -45,9 +46,7 @@ class InputFile:
     @classmethod
     def of(cls, path: Path) -> "InputFile":
         """The file of this path."""
-        if not path.is_file():
-            raise ValueError(f"There is no file {path}.")
-        with path.open("rb") as file:
+        with ordinary_file(path).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256")
             return cls(path.name, file.tell(), digest.hexdigest())
 

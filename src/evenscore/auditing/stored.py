@@ -24,6 +24,7 @@ from evenscore.auditing.parts import (
 )
 from evenscore.auditing.plain import from_plain, to_plain
 from evenscore.auditing.provenance import Provenance
+from evenscore.files.ordinary import read_whole
 from evenscore.gaps.catalogue import CATALOGUE
 from evenscore.inference.decisions import decide
 from evenscore.inference.estimate import Estimate
@@ -118,9 +119,10 @@ def read_json(path: str | Path) -> Any:
         raise ValueError(
             "from_json takes the path of a file; of JSON text, use from_dict(json.loads(text))."
         )
+    content = read_whole(path)
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        return json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a JSON file: {error}.") from None
 
 

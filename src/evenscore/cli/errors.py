@@ -49,6 +49,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     @wraps(function)
     def run(**options: Any) -> None:
         try:
+            _check_text(options.values())
             for name in fields:
                 part = {field: options.pop(field) for field in fields[name]}
                 options[name] = parameters[name].annotation(**part)
@@ -82,6 +83,14 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     required_first = sorted(by_name, key=lambda one: one.default is not one.empty)
     run.__signature__ = inspect.Signature(required_first)  # type: ignore[attr-defined]
     return run
+
+
+def _check_text(values: Iterable[Any]) -> None:
+    """Refuse bytes that are no text: they could be neither said nor stored."""
+    for value in values:
+        for one in map(str, value if isinstance(value, list) else [value]):
+            if not one.isascii() and any("\ud800" <= character <= "\udfff" for character in one):
+                raise ValueError(f"{one!r} is not UTF-8 text: name it otherwise.")
 
 
 def command_line() -> str:

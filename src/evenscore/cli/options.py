@@ -15,6 +15,7 @@ from evenscore.cli.errors import say
 from evenscore.files.atomic import target_file
 from evenscore.files.notation import Decimal as DecimalMark
 from evenscore.files.opening import AdvisedError
+from evenscore.files.ordinary import ordinary_file
 from evenscore.files.people import People
 from evenscore.gaps import Cuts, GapFamily, RateConstraint, RocConstraint
 from evenscore.gaps.catalogue import constraint_names
@@ -366,9 +367,10 @@ def check_outputs(*sources: Path, **targets: Path | None) -> None:
     """Refuse, before any work, what cannot or should not be written; targets are by kind.
 
     That is: over the input, to a folder or device, into a folder that is not there or where it is
-    forbidden, twice to one file, or under a name that says that it is something else.
+    forbidden, twice to one file, or under a name that says that it is something else. Input that is
+    no ordinary file is refused first.
     """
-    taken = {source.resolve() for source in sources}
+    taken = {Path(os.path.realpath(ordinary_file(source))) for source in sources}
     for kind, target in targets.items():
         if target is None:
             continue

@@ -17,6 +17,7 @@ from evenscore.files.features import read_features
 from evenscore.files.models import load_model
 from evenscore.files.notation import Decimal as DecimalMark
 from evenscore.files.opening import AdvisedError, TableFile, open_table
+from evenscore.files.ordinary import read_whole
 from evenscore.files.scored import read_grouped
 from evenscore.files.writing import check_target, write_beside
 from evenscore.repairing import Repair
@@ -110,10 +111,7 @@ def _check_order(model: Path, table: Path) -> None:
 
 def _rule(path: Path, maps: MapOptions, decimal: DecimalMark) -> _Rule:
     """By a model if the file is an archive, by maps if it is JSON."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise ValueError(f"There is no file {path}.") from None
+    content = read_whole(path)
     if content[:2] == b"PK":
         for name, value in vars(maps).items():
             if value:
@@ -121,7 +119,7 @@ def _rule(path: Path, maps: MapOptions, decimal: DecimalMark) -> _Rule:
         return _by_model(path, decimal)
     try:
         stored = json.loads(content)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         stored = None
     if not isinstance(stored, dict):
         raise ValueError(f"{path.name} is neither a model from `fit` nor the maps from `repair`.")

@@ -98,8 +98,6 @@ def _stored(report: Path) -> tuple[dict[str, Any], "Provenance"]:
     from evenscore.auditing.result import AuditResult
     from evenscore.auditing.stored import read_json
 
-    if not report.is_file():
-        raise ValueError(f"There is no file {report}.")
     stored = read_json(report)
     try:
         then = AuditResult.from_dict(stored).provenance

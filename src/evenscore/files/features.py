@@ -14,6 +14,7 @@ from evenscore.files.people import DROP, People, PeopleColumns, check_roles
 from evenscore.files.values import Check, Column, refuse, selection
 from evenscore.learning.encoding import MAX_CATEGORIES
 from evenscore.scores.arrays import Floats
+from evenscore.scores.labels import MAX_LABEL
 
 # What columns of identifiers are called: id, ID, person_id, customerId, Kunden-Nr, index, …
 _IDENTIFIER = re.compile(r"(^|[\W_])([Ii][Dd]|[Nn][Rr]|[Ii]ndex|[Kk]ey|uuid|UUID)$|[a-z]I[Dd]$")
@@ -86,6 +87,9 @@ def _look(
         unique = different == present > MAX_CATEGORIES
         return "has another whole number in every row, as identifiers do" if unique else "", None
     texts = column.distinct_texts("true", MAX_CATEGORIES)
+    if any(len(text) > MAX_LABEL for text in texts):
+        row = column.table.first_row(column.long_text)
+        return f"holds a text of more than {MAX_LABEL:,} characters in row {row:,}", None
     if all(map(_DATE.fullmatch, texts)):
         return f"holds dates, such as {texts[0]!r}, and a feature is a number or a category", None
     if len(texts) > MAX_CATEGORIES:

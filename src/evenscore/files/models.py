@@ -19,6 +19,7 @@ import numpy as np
 from evenscore.extras import require
 from evenscore.files.atomic import write_atomically
 from evenscore.files.features import Feature
+from evenscore.files.ordinary import read_whole
 from evenscore.scores.arrays import Floats
 
 FORMAT_VERSION = "3"
@@ -89,7 +90,7 @@ def load_model(path: str | PathLike[str]) -> TableModel:
     require("Reading a model", "skops")
     import skops.io
 
-    name, content = Path(path).name, Path(path).read_bytes()
+    name, content = Path(path).name, read_whole(path)
     if not zipfile.is_zipfile(io.BytesIO(content)):
         raise ValueError(f"{name} is not an evenscore model (not a skops file).")
     try:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from evenscore.files.opening import AdvisedError, TableFile, listed
-from evenscore.files.values import Column, says_nothing, tidied
+from evenscore.files.values import Column, as_number, says_nothing, tidied
 
 Decimal = Literal["auto", "point", "comma"]
 
@@ -112,7 +112,7 @@ class _Counts:
         )
         values = (
             f"SELECT n, shape, {_is('shape', 'point')} AS p, {_is('shape', 'comma')} AS c, "
-            "TRY_CAST(shape AS DOUBLE) IS NOT NULL AS plain, "
+            f"{as_number('shape')} IS NOT NULL AS plain, "
             "regexp_matches(shape, '[.,]') AS marked, contains(shape, '%') AS percent, "
             f"nullif(regexp_extract(shape, {_text(_MONEY)}), '') AS money "
             f"FROM shapes_{sql} WHERE NOT ({says_nothing('example')})"
@@ -180,6 +180,7 @@ def as_numbers(
             kind="DOUBLE",
             tidy=False,
             percent=ways[column][1].percent > 0,
+            written=_plain_text(column.sql, *ways[column]),
         )
         for column, number in numbers.items()
     }
@@ -187,7 +188,12 @@ def as_numbers(
 
 
 def _number(sql: str, decimal: str, counts: _Counts) -> str:
-    """SQL of the value as a double. Of a percentage, the exponent is changed: 50.3 % is 0.503."""
+    """SQL of the value as a double."""
+    return f"TRY_CAST({_plain_text(sql, decimal, counts)} AS DOUBLE)"
+
+
+def _plain_text(sql: str, decimal: str, counts: _Counts) -> str:
+    """SQL of the value as plain text. Of a percentage, the exponent is changed: 50.3 % is 0.503."""
     mark, other = _MARKS[decimal]
     if counts.money[0] is not None:
         sql = f"regexp_replace({sql}, {_text(_MONEY)}, '', 'g')"
@@ -197,7 +203,7 @@ def _number(sql: str, decimal: str, counts: _Counts) -> str:
         if sign in counts.signs and sign != plain:
             sql = f"replace({sql}, {_text(sign)}, '{plain}')"
     hundredth = " || 'e-2'" if counts.percent else ""
-    return f"TRY_CAST({sql}{hundredth} AS DOUBLE)"
+    return f"{sql}{hundredth}"
 
 
 def _problem(column: Column, counts: _Counts, decimal: Decimal, *, texts: bool) -> Problem | None:

@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 from evenscore.extras import require
 from evenscore.files.csv_text import CALLED, as_utf8, encoding_of, read_header
+from evenscore.files.ordinary import ordinary_file, plainly_named
+from evenscore.scores.labels import shown
 
 _SHOWN = 20  # columns in a sentence
 _SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # .xlsx and .ods are zip archives; .xls
@@ -87,11 +89,12 @@ class TableFile:
             near = get_close_matches(name.casefold(), list(alike), n=1)
             if near:
                 instead[name] = alike[near[0]]
-            told.append(f"{name!r} (did you mean {instead[name]!r}?)" if near else repr(name))
-        shown = ", ".join(repr(known) for known in self.labels[:_SHOWN])
+            hint = f" (did you mean {shown(instead[name])}?)" if near else ""
+            told.append(f"{shown(name)}{hint}")
+        those = ", ".join(map(shown, self.labels[:_SHOWN]))
         more = ", …" if len(self.labels) > _SHOWN else ""
         columns = "column" if len(missing) == 1 else "columns"
-        sentence = f"{self.name} has no {columns} {listed(told)}; it has {shown}{more}."
+        sentence = f"{self.name} has no {columns} {listed(told)}; it has {those}{more}."
         raise AdvisedError(sentence, instead=instead if len(instead) == len(missing) else None)
 
     def column(self, name: str) -> str:
@@ -104,8 +107,8 @@ class TableFile:
         if len(positions) > 1 and not self.equal(name):
             known = [f"{name}#{k + 1}" for k in range(len(positions))]
             raise AdvisedError(
-                f"{self.name} has {len(positions)} columns called {name!r}, and they differ: say "
-                f"which one you mean, {listed([repr(one) for one in known], 'or')}.",
+                f"{self.name} has {len(positions)} columns called {shown(name)}, and they differ: "
+                f"say which one you mean, {listed([*map(shown, known[:_SHOWN])], 'or')}.",
                 instead={name: known[0]},
             )
         return f"c{positions[0] if positions else self.labels.index(name)}"
@@ -115,6 +118,8 @@ class TableFile:
         if name not in self._equal:
             first, *others = (f"c{k}" for k in self._positions[name])
             differ = " OR ".join(f"{first} IS DISTINCT FROM {other}" for other in others)
+            if len({self.types[k] for k in self._positions[name]}) > 1:
+                differ = "true"
             [n] = self.one(f"SELECT count(*) FROM rows WHERE {differ}")
             self._equal[name] = n == 0
             if n == 0:
@@ -191,7 +196,9 @@ class TableFile:
             while stop < len(expressions) and (stop == start or length < _AT_ONCE):
                 length += len(expressions[stop])
                 stop += 1
-            values += self.one(f"SELECT {', '.join(expressions[start:stop])} FROM rows")
+            # Constants alone would be given for every row: one more aggregate makes it one answer.
+            some = ", ".join([*expressions[start:stop], "count(*)"])
+            values += self.one(f"SELECT {some} FROM rows")[:-1]
             start = stop
         return values
 
@@ -270,13 +277,14 @@ def open_table(path: str | PathLike[str], *, wanted: Sequence[str] = ()) -> Iter
         stack.enter_context(_in_one_sentence(path.name))
         # DuckDB's progress bar would be drawn where there is no terminal, too.
         connection.execute("SET enable_progress_bar = false")
+        content = plainly_named(path, stack)
         if first[:4] == b"PAR1":
-            yield _parquet(path, connection)
+            yield _parquet(path, content, connection)
             return
         packed = first[:2] == b"\x1f\x8b"
         encoding = "utf-8" if packed else encoding_of(path, first)
         if encoding == "utf-8":
-            yield _csv(path, path, connection, wanted, packed=packed)
+            yield _csv(path, content, connection, wanted, packed=packed)
             return
         folder = stack.enter_context(TemporaryDirectory(prefix="evenscore-"))
         table = _csv(path, as_utf8(path, encoding, folder), connection, wanted, packed=False)
@@ -304,16 +312,10 @@ def quoted(name: str) -> str:
 
 def _first_bytes(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        with ordinary_file(path).open("rb") as file:
             first = file.read(4096)
-    except FileNotFoundError:
-        raise ValueError(f"There is no file {path}.") from None
-    except IsADirectoryError:
-        raise ValueError(f"{path} is a folder, not a file.") from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}.") from None
-    if not path.is_file():  # a pipe can be read only once
-        raise ValueError(f"{path} is not an ordinary file: save the rows to one first.")
     if not first:
         raise ValueError(f"{path.name} is empty: not even a header is in it.")
     if first[:4] in _SPREADSHEETS:
@@ -323,17 +325,33 @@ def _first_bytes(path: Path) -> bytes:
     return first
 
 
-def _literal(path: Path) -> str:
-    """The path as DuckDB takes it: absolute, and nothing in it is a pattern."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in str(path.resolve()))
-
-
-def _parquet(path: Path, connection: Any) -> TableFile:
-    rows = connection.read_parquet(_literal(path), hive_partitioning=False)
-    names, types = tuple(rows.columns), tuple(str(kind) for kind in rows.types)
-    columns = ", ".join(f"{quoted(name)} AS c{k}" for k, name in enumerate(names))
+def _parquet(path: Path, content: Path, connection: Any) -> TableFile:
+    try:
+        rows = connection.read_parquet(str(content), hive_partitioning=False)
+        unique, types = rows.columns, tuple(str(kind) for kind in rows.types)
+    except RuntimeError as error:
+        if "conversion" not in str(error):
+            raise
+        raise ValueError(f"{path.name} has column names that are not UTF-8 text.") from None
+    # DuckDB takes "Score" beside "score", or a second "score", by another name: by place, they
+    # have their own.
+    columns = ", ".join(f"{quoted(name)} AS c{k}" for k, name in enumerate(unique))
     rows.project(columns).create_view("rows")
+    names = _top_names(connection, content)
     return TableFile(path, "parquet", names, types, ",", connection)
+
+
+def _top_names(connection: Any, content: Path) -> tuple[str, ...]:
+    """The names of a Parquet file's columns as they are written, without those of nested values."""
+    sql = "SELECT name, num_children FROM parquet_schema(?)"
+    names = []
+    entries = iter(connection.execute(sql, [str(content)]).fetchall()[1:])
+    for name, children in entries:
+        names.append(name)
+        within = children or 0  # entries that belong to this column
+        while within:
+            within += (next(entries)[1] or 0) - 1
+    return tuple(names)
 
 
 def _csv(
@@ -342,7 +360,7 @@ def _csv(
     """The table of that path, whose `content` may be a copy of it as UTF-8."""
     delimiter, names, above = read_header(path, content, wanted, packed=packed)
     connection.read_csv(
-        _literal(content),
+        str(content),
         header=True,
         skiprows=above,
         auto_detect=False,

@@ -57,12 +57,16 @@ class People:
             *decoded, weight=rows.weight, count=self.count, cluster=rows.cluster
         )
 
-    def columns(self, codes: Any = None) -> dict[str, NDArray[np.str_]]:
-        """The columns of groups as texts, by name; of all rows, or of rows with these codes."""
+    def columns(self, codes: Any = None) -> dict[str, NDArray[np.object_]]:
+        """The columns of groups as texts, by name; of all rows, or of rows with these codes.
+
+        They are objects: NumPy's texts would take the room of the longest in every row.
+        """
         codes = self.rows.codes if codes is None else codes
         parts = [group if isinstance(group, tuple) else (group,) for group in self.rows.groups]
         return {
-            name: np.array([part[k] for part in parts])[codes] for k, name in enumerate(self.names)
+            name: np.array([part[k] for part in parts], dtype=object)[codes]
+            for k, name in enumerate(self.names)
         }
 
 

@@ -11,6 +11,7 @@ from evenscore.files.opening import TableFile, open_table
 from evenscore.files.people import DROP, People, PeopleColumns, check_roles
 from evenscore.files.values import Column, refuse, selection
 from evenscore.scores.arrays import Floats, Ints
+from evenscore.scores.labels import shown
 
 _FEW = 0.1  # with fewer distinct scores than this share of the rows, DuckDB counts them
 
@@ -114,9 +115,9 @@ def _refuse_unknown(
 ) -> None:
     texts = {f"v{k}": column.text for k, column in enumerate(columns)}
     group = table.one(f"{selection(texts)} LIMIT 1 OFFSET {row}")
-    shown = ", ".join(repr(", ".join(labels)) for labels in known[:10])
+    there = ", ".join(shown(", ".join(labels)) for labels in known[:10])
     more = ", …" if len(known) > 10 else ""
     raise ValueError(
-        f"{table.name} has the group {', '.join(group)!r} at row {row + 1:,}, for which there is "
-        f"no map (there are {shown}{more}); --unseen unchanged leaves such scores as they are."
+        f"{table.name} has the group {shown(', '.join(group))} at row {row + 1:,}, for which there "
+        f"is no map (there are {there}{more}); --unseen unchanged leaves such scores as they are."
     )

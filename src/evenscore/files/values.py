@@ -3,18 +3,27 @@
 DuckDB 2.0 answers `isnan` and comparisons over a Parquet file from its statistics, which leave NaN
 out: it finds none. Whether a value is NaN is therefore asked by `isfinite`, which looks at the
 values, and `open_table` turns that use of statistics off as well.
+
+Scores are compared as doubles, and two numbers that differ must not become one. Beyond 2^53, where
+doubles leave out integers, integers are therefore refused, whether a type or a text holds them, and
+so are decimals. A number with a point or an exponent is taken if it is one that a double is written
+as: in the fewest digits (1e300), in 17, or in all if they are 38 at most. Below 2^53 numbers are
+rounded to doubles, as everywhere: that keeps 15 digits apart, and more are seldom more than noise.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 from evenscore.files.opening import TableFile
+from evenscore.scores.labels import MAX_LABEL, shown
 from evenscore.scores.sources import EXACT
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 _LARGE = ("BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT")
 _REAL = ("FLOAT", "DOUBLE")
+_DIGITS = 16  # of 2^53, and of the smallest type of decimals that holds it
 _NESTED = ("STRUCT", "MAP", "UNION", "[")
 # In a column of numbers, in lower case; those of Excel, SAS and German and French tables too.
 _NOTHING = (
@@ -22,6 +31,7 @@ _NOTHING = (
     "'#null!', '#value!', '#div/0!', 'n.a.', 'k.a.', 'n.v.', 'nd', 'n.d.')"
 )
 _BLANK = "' ' || chr(9) || chr(10) || chr(13)"
+_NUL = "{column} holds a NUL character at {row}{more}, which no label may: take it out first."
 _MISSING = "{column} is missing at {row}{more}; fill or drop such rows first{option}."
 
 
@@ -29,8 +39,9 @@ _MISSING = "{column} is missing at {row}{more}; fill or drop such rows first{opt
 class Column:
     """A column of a table, and SQL for its values.
 
-    One that is `tidy` is known to hold finite numbers, or texts that are, and NULL (see `tidied`);
-    the shares of one that is `percent` were written with percent signs.
+    One that is `tidy` is known to hold finite numbers below 2^53, or texts that are, and NULL
+    (see `tidied`); the shares of one that is `percent` were written with percent signs. `written`
+    is SQL of the plain text of a number that was made of another way of writing.
     """
 
     table: TableFile
@@ -39,6 +50,7 @@ class Column:
     kind: str
     tidy: bool = False
     percent: bool = False
+    written: str = ""
 
     @classmethod
     def named(cls, table: TableFile, name: str) -> Self:
@@ -47,7 +59,7 @@ class Column:
         return cls(table, sql, name, table.types[int(sql[1:])])
 
     def __str__(self) -> str:
-        return f"Column {self.name!r} of {self.table.name}"
+        return f"Column {shown(self.name)} of {self.table.name}"
 
     @property
     def is_text(self) -> bool:
@@ -63,7 +75,9 @@ class Column:
     @property
     def number(self) -> str:
         """The value as a double; NULL or NaN where there is none, or a text that is no number."""
-        return f"{'TRY_CAST' if self.is_text else 'CAST'}({self.sql} AS DOUBLE)"
+        if self.is_text:
+            return f"TRY_CAST({self.sql} AS DOUBLE)" if self.tidy else as_number(self.sql)
+        return f"CAST({self.sql} AS DOUBLE)"
 
     @property
     def text(self) -> str:
@@ -138,15 +152,38 @@ class Column:
         if not self.tidy:
             sentence = "{column} is infinite at {row}{more}; every value must be finite."
             checks.append(Check(self, f"isinf({self.number})", sentence))
-        if self.kind in _LARGE:
+        if not self.tidy and (confused := self._confused):
             sentence = (
                 "{column} is {value} at {row}{more}: integers beyond 2^53 would be confused in "
                 "double precision, so rescale or rank them first."
             )
-            checks.append(Check(self, f"{self.sql} > {EXACT} OR {self.sql} < -{EXACT}", sentence))
+            checks.append(Check(self, confused, sentence))
         if not optional:
             checks.append(Check(self, self.lacking, _MISSING, missing=True))
         return checks
+
+    @property
+    def _confused(self) -> str:
+        """Whether another number beyond 2^53 could become the same double; nothing if none can."""
+        decimal = re.match(r"DECIMAL\((\d+),(\d+)\)", self.kind)
+        if self.kind in _LARGE or (decimal and int(decimal[1]) - int(decimal[2]) >= _DIGITS):
+            limit = f"{EXACT}::{self.kind}" if decimal else f"{EXACT}"
+            return f"{self.sql} > {limit} OR {self.sql} < -({limit})"
+        text = self.sql if self.is_text else self.written
+        if not text:
+            return ""
+        printed = (
+            f"CAST({self.number} AS VARCHAR)",
+            f"format('{{:.16e}}', {self.number})",
+            f"coalesce(TRY_CAST({self.number} AS HUGEINT)::VARCHAR, '')",
+        )
+        known = ", ".join(map(_digits, printed))
+        return (
+            f"CASE WHEN isfinite({self.number}) AND abs({self.number}) >= {EXACT} "
+            f"THEN {_digits(text)} NOT IN ({known}) OR "
+            f"(abs({self.number}) > {EXACT} AND NOT regexp_matches({text}, '[.eE]')) "
+            "ELSE false END"
+        )
 
     def text_checks(self) -> list["Check"]:
         """Every value must be something."""
@@ -154,17 +191,32 @@ class Column:
             raise ValueError(
                 f"{self} holds nested values of type {self.kind}, which cannot be labels."
             )
-        return [Check(self, f"({self.text}) IS NULL", _MISSING, missing=True)]
+        checks = [Check(self, f"({self.text}) IS NULL", _MISSING, missing=True)]
+        if self.is_text:
+            long = "{column} holds a text of more than %s characters at {row}{more}: no label may."
+            checks += [
+                Check(self, self.long_text, long % f"{MAX_LABEL:,}"),
+                Check(self, f"contains({self.sql}, chr(0))", _NUL),
+            ]
+        return checks
+
+    @property
+    def long_text(self) -> str:
+        """Whether a text is too long to be a label. Bytes are counted faster than characters."""
+        bytes_, characters = (
+            f"{count}({self.sql}) > {MAX_LABEL}" for count in ("strlen", "length")
+        )
+        return f"CASE WHEN {bytes_} THEN {characters} ELSE false END"
 
 
 def tidied(columns: Sequence[Column]) -> list[Column]:
-    """The columns, those marked that hold finite numbers and NULL alone.
+    """The columns, those marked that hold finite numbers below 2^53 and NULL alone.
 
     That is quickly seen, and there is little more to ask of such a column: a wide file is read much
     faster.
     """
     numbers = [column for column in columns if column.is_text or column.is_number]
-    asked = ((f"count({column.sql})", f"count_if(isfinite({column.number}))") for column in numbers)
+    asked = ((f"count({column.sql})", f"count_if({_is_tidy(column)})") for column in numbers)
     if not numbers:
         return [*columns]
     counts = iter(numbers[0].table.aggregates([part for pair in asked for part in pair]))
@@ -176,9 +228,31 @@ def tidied(columns: Sequence[Column]) -> list[Column]:
     return [replace(column, tidy=column.sql in tidy) for column in columns]
 
 
+def _is_tidy(column: Column) -> str:
+    """SQL that is short: planning hundreds of such columns takes longer than to look at them."""
+    if column.is_text:  # NaN is larger than any number
+        return f"abs(TRY_CAST({column.sql} AS DOUBLE)) < {EXACT} AND NOT ({_odd(column.sql)})"
+    return f"isfinite({column.number}) AND abs({column.number}) < {EXACT}"
+
+
 def says_nothing(text: str) -> str:
     """SQL that tells whether a text in a column of numbers says that there is none."""
     return f"lower(trim({text}, {_BLANK})) IN {_NOTHING}"
+
+
+def as_number(text: str) -> str:
+    """SQL of the number that a text is, or NULL; to DuckDB +-1 and 1_000 would be numbers too."""
+    return f"CASE WHEN {_odd(text)} THEN NULL ELSE TRY_CAST({text} AS DOUBLE) END"
+
+
+def _odd(text: str) -> str:
+    return f"contains({text}, '_') OR contains({text}, '+-')"
+
+
+def _digits(text: str) -> str:
+    """SQL of the significant digits of a number's text."""
+    mantissa = f"regexp_extract({text}, '[0-9.]+')"
+    return f"trim(replace({mantissa}, '.', ''), '0')"
 
 
 def _is_nan(value: str) -> str:
@@ -235,7 +309,8 @@ def selection(columns: Mapping[str, str], kept: str = "true") -> str:
 
 def _sentence(table: TableFile, check: Check, n: int, option: str) -> str:
     row = table.first_row(f"coalesce({check.condition}, false)")
-    numbered = f"SELECT row_number() OVER () AS r, {check.column.sql}::VARCHAR AS v FROM rows"
+    written = check.column.written or f"{check.column.sql}::VARCHAR"
+    numbered = f"SELECT row_number() OVER () AS r, {written} AS v FROM rows"
     value = str(table.one(f"SELECT v FROM ({numbered}) WHERE r = ?", [row])[0])
     below = " below the header" if table.kind == "csv" else ""
     return check.sentence.format(

@@ -11,6 +11,8 @@ import numpy as np
 from evenscore.scores import ClassName
 from evenscore.scores.arrays import Floats
 
+_LEAST = 1e-9  # of a tolerance, a share or a confidence
+
 SMALL_CELL = 30
 """Intervals that rest on fewer (effective) observations in a cell carry a warning."""
 
@@ -231,9 +233,17 @@ class Estimates:
 
 
 def check_between(number: float, name: str, below: float = 1.0) -> float:
-    """Refuse what is not a number strictly between 0 and an upper end."""
+    """Refuse what is not a number strictly between 0 and an upper end, or next to nothing.
+
+    >>> check_between(1e-200, "tolerance")
+    Traceback (most recent call last):
+    ...
+    ValueError: tolerance is 1e-200, and less than 1e-09 cannot be told from 0.
+    """
     if isinstance(number, bool) or not (isinstance(number, Real) and 0.0 < number < below):
         raise ValueError(f"{name} must lie strictly between 0 and {below:g}, not {number!r}.")
+    if number < _LEAST:
+        raise ValueError(f"{name} is {number!r}, and less than {_LEAST:g} cannot be told from 0.")
     return float(number)
 
 

@@ -26,7 +26,7 @@ from evenscore.gaps.family import family_values
 from evenscore.learning.calibrating import Calibration, has_probabilities
 from evenscore.learning.cross_fitting import CrossFitted, cross_fit
 from evenscore.learning.diagnosis import diagnose
-from evenscore.learning.encoding import FeatureEncoding, missing_values
+from evenscore.learning.encoding import FeatureEncoding, missing_values, refuse_confused
 from evenscore.learning.group_feature import GroupFeature
 from evenscore.learning.guarding import compared, price_of
 from evenscore.learning.objective import standardise
@@ -405,6 +405,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if fitting:
             self.encoding_ = FeatureEncoding.fit(X, native=self.accepts_codes)
         names, encoding = None, self.encoding_
+        refuse_confused(X)
         try:
             if encoding is None:
                 return validate_data(self, X, *y, **accepted, reset=fitting)

@@ -23,7 +23,7 @@ from scipy import sparse
 
 from evenscore.scores.arrays import Floats
 from evenscore.scores.labels import default_order, is_missing
-from evenscore.scores.sources import EXACT, as_frame
+from evenscore.scores.sources import EXACT, as_frame, check_exact
 
 MAX_CATEGORIES = 100
 """A column with more levels is not spread over as many: it is an identifier, or free text."""
@@ -162,13 +162,20 @@ class _Column:
             return native or not self.series.is_null().any()
         if self.dtype == nw.Unknown:  # a sparse column of pandas, for one
             return self.series.to_numpy().dtype.kind in "biufc"
-        return bool(self.dtype.is_numeric() and self.dtype != nw.Decimal)
+        return bool(self.dtype.is_numeric() and not self.is_exact)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it holds numbers of which NumPy knows no type."""
+        import narwhals as nw
+
+        return self.dtype in (nw.Decimal, nw.Int128, nw.UInt128)
 
     def levels(self, native: bool) -> tuple[Level, ...] | None:
         """Its levels, if it holds categories; a column that cannot be a feature is refused."""
         import narwhals as nw
 
-        if self.is_plain(native) or self.dtype == nw.Decimal:
+        if self.is_plain(native) or self.is_exact:
             return None
         kinds = nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown
         if self.dtype not in kinds:
@@ -228,12 +235,20 @@ class _Column:
         """As doubles, NaN where missing; whatever is not a number is refused."""
         import narwhals as nw
 
-        if self.dtype.is_numeric() or self.dtype in (nw.Boolean, nw.Unknown):
+        numeric = self.dtype.is_numeric() and not self.is_exact
+        if numeric or self.dtype in (nw.Boolean, nw.Unknown):
             array = self.series.to_numpy()
             if array.dtype.kind in "biuf":
                 return np.asarray(array, dtype=np.float64)
+        self.refuse_confused()
         table = {value: self._number(meaning) for value, meaning in self.meanings.items()}
         return self._mapped(table)
+
+    def refuse_confused(self) -> None:
+        """Refuse numbers that doubles would confuse with others."""
+        array = np.empty(len(self), dtype=object)
+        array[:] = self.values
+        check_exact(array, f"{self}")
 
     def codes(self, levels: Sequence[Level]) -> tuple[Floats, dict[Hashable, Level]]:
         """Positions among levels, NaN where missing or unknown; and the unknown values."""
@@ -273,11 +288,6 @@ class _Column:
     def _number(self, value: Any) -> float:
         if isinstance(value, str):
             raise ValueError(f"{self} holds {value!r}, but in training it held numbers.")
-        if isinstance(value, int | Decimal) and not -EXACT <= value <= EXACT:
-            raise ValueError(
-                f"{self} holds an integer beyond 2^53, {value}, which double precision would "
-                "confuse with others: rescale or rank them first."
-            )
         return float(value)
 
     def _refused(self, kind: str) -> ValueError:
@@ -285,6 +295,24 @@ class _Column:
             f"{self} holds values of type {kind}: a feature is a number, a truth value, a category "
             "or a text."
         )
+
+
+def refuse_confused(X: Any) -> None:
+    """Refuse numbers of X beyond 2^53 that doubles confuse, naming column and row."""
+    frame = _frame(X)
+    if frame is not None:
+        for series in frame.iter_columns():
+            some = series.dtype.is_integer() and series.null_count() < len(series)
+            if some and (series.max() > EXACT or series.min() < -EXACT):
+                _Column(series).refuse_confused()
+    elif isinstance(X, np.ndarray | list | tuple):
+        try:
+            array = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
+        except ValueError:
+            return  # of different lengths, which is for others to say
+        if array.ndim == 2 and array.dtype != np.float64:
+            for k in range(array.shape[1]):
+                check_exact(array[:, k], f"Column {k} of X")
 
 
 def _frame(X: Any) -> Any:

@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+MAX_LABEL = 1000
+"""Characters of a label or a name of a group: it is said and drawn many times."""
+
+_SHOWN = 60  # characters of a label in a sentence
 _TABLE_LIMIT = 1 << 16  # integers spread over less than this are coded by a look-up table
 # Controls, breaks of lines, marks of direction, lone surrogates; joiners belong to some scripts.
 _UNSHOWN = re.compile(
@@ -17,11 +21,28 @@ _SCAN_LIMIT = 64  # text with more labels than this is coded by sorting
 
 
 def encode(array: NDArray[Any], name: str) -> tuple[NDArray[np.intp], list[Hashable]]:
-    """Codes 0..L−1 and the L distinct labels, in default order; a missing value is refused.
+    """Codes 0..L−1 and the L distinct labels, in default order.
+
+    A missing value is refused, and so is a text that is too long or holds a NUL.
 
     >>> encode(np.array(["b", "a", "b"]), "group")
     (array([1, 0, 1]), ['a', 'b'])
     """
+    codes, labels = _encode(array, name)
+    for code, label in enumerate(labels):
+        text = label.decode("latin-1") if isinstance(label, bytes) else label
+        if isinstance(text, str) and (len(text) > MAX_LABEL or "\0" in text):
+            row = int(np.argmax(codes == code))
+            if len(text) > MAX_LABEL:
+                raise ValueError(
+                    f"{name} holds a text of {len(text):,} characters at row {row}; a label has at "
+                    f"most {MAX_LABEL:,}."
+                )
+            raise ValueError(f"{name} holds a NUL character at row {row}, which no label may.")
+    return codes, labels
+
+
+def _encode(array: NDArray[Any], name: str) -> tuple[NDArray[np.intp], list[Hashable]]:
     kind = array.dtype.kind
     if array.size == 0:
         return np.zeros(0, dtype=np.intp), []
@@ -88,6 +109,16 @@ def label_text(label: Hashable) -> str:
     return _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def shown(label: Any) -> str:
+    """A label in a sentence: as Python writes it, and only the beginning if it is long.
+
+    >>> shown("x"), len(shown("x" * 500))
+    ("'x'", 61)
+    """
+    text = repr(label)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
 def distinct_names(labels: Iterable[Hashable]) -> tuple[str, ...]:
     """Labels as texts that differ and are not empty: if two would read alike, by `repr`.
 
@@ -146,7 +177,7 @@ def _encode_objects(array: NDArray[Any], name: str) -> tuple[NDArray[np.intp], l
             code = first.get(value)
         except TypeError:
             raise ValueError(
-                f"{name} holds a value that cannot be a label at row {row}: {value!r}."
+                f"{name} holds a value that cannot be a label at row {row}: {shown(value)}."
             ) from None
         if code is None:
             if is_missing(value):
@@ -170,3 +201,5 @@ def is_missing(value: object) -> bool:
         return bool(value != value)  # NaN, NaT and Decimal's NaN differ from themselves
     except (TypeError, ValueError):
         return type(value).__name__ == "NAType"  # pandas.NA does not know
+    except ArithmeticError:  # Decimal's NaN that must not be computed with
+        return True

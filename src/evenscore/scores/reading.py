@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from evenscore.scores.arrays import Bools, Floats, Ints
 from evenscore.scores.distribution import check_weights
-from evenscore.scores.labels import cross, distinct_names, encode
+from evenscore.scores.labels import cross, distinct_names, encode, shown
 from evenscore.scores.sources import check_lengths, to_array, to_columns, to_numbers
 
 if TYPE_CHECKING:
@@ -239,18 +239,18 @@ def positive_rows(labels: NDArray[Any], pos_label: Any, name: str) -> Bools:
         raise ValueError(
             f"{name} must have two labels, but it has {len(known)} of them ({_listed(known)})."
         )
-    shown = " and ".join(repr(label) for label in known)
+    both = " and ".join(map(shown, known))
     if pos_label is None:
         if not any(set(known) <= pair for pair in _USUAL):
             word = "labels" if len(known) > 1 else "label"
-            raise ValueError(
-                f"{name} has the {word} {shown}: say which is positive with pos_label."
-            )
+            raise ValueError(f"{name} has the {word} {both}: say which is positive with pos_label.")
         pos_label = 1
     if pos_label in known:
         return np.asarray(codes == known.index(pos_label))
     if len(known) == 2:
-        raise ValueError(f"pos_label {pos_label!r} is not a label of {name}, which has {shown}.")
+        raise ValueError(
+            f"pos_label {shown(pos_label)} is not a label of {name}, which has {both}."
+        )
     return np.zeros(len(labels), dtype=bool)
 
 
@@ -274,7 +274,7 @@ def positive_texts(
         positive = _meaning(pos_label)
         if positive not in known:
             raise ValueError(
-                f"{name} has {_listed(texts)}, but not the label {pos_label!r} of {option}."
+                f"{name} has {_listed(texts)}, but not the label {shown(pos_label)} of {option}."
             )
     elif any(known <= pair for pair in _USUAL):
         positive = 1.0
@@ -303,7 +303,7 @@ def _meaning(text: str) -> Hashable:
 
 
 def _listed(labels: Sequence[Hashable]) -> str:
-    return ", ".join(repr(label) for label in labels[:5]) + (", …" if len(labels) > 5 else "")
+    return ", ".join(map(shown, labels[:5])) + (", …" if len(labels) > 5 else "")
 
 
 # ---------------------------------------------------------------------- the order of groups
@@ -321,10 +321,10 @@ def group_positions(
         raise ValueError(f"group_order must be a list of group labels, not {group_order!r}.")
     order = tuple(tuple(label) if isinstance(label, list) else label for label in group_order)
     if len(set(order)) < len(order):
-        raise ValueError(f"group_order names a group twice: {order!r}.")
+        raise ValueError(f"group_order names a group twice: {shown(order)}.")
     missing = [label for label in known if label not in order]
     if missing:
-        raise ValueError(f"There is a group {missing[0]!r}, which group_order does not name.")
+        raise ValueError(f"There is a group {shown(missing[0])}, which group_order does not name.")
     position = np.array([order.index(label) for label in known], dtype=np.intp)
     return position[codes], order
 

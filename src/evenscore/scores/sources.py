@@ -4,13 +4,18 @@ Data frame libraries are reached through narwhals, which is imported only when t
 neither a list nor a NumPy array.
 """
 
+import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Sized
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenscore.scores.arrays import Floats
+from evenscore.scores.labels import MAX_LABEL, is_missing, shown
 
 EXACT = 2**53
 """Integers beyond are not all doubles."""
@@ -87,15 +92,11 @@ def column_names(values: Any) -> tuple[str, ...] | None:
 def to_numbers(values: Any, name: str) -> Floats:
     """One column of finite numbers as float64; the first bad row is named."""
     array = to_array(values, name)
+    check_exact(array, name)
     if array.dtype.kind == "O":
         array = _numbers_from_objects(array, name)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold numbers, but its values are of type {array.dtype}.")
-    if array.dtype.kind in "iu" and array.size and _beyond_doubles(array):
-        raise ValueError(
-            f"{name} holds integers beyond 2^53, which double precision would confuse; "
-            "rescale or rank them first."
-        )
     numbers = np.ascontiguousarray(array, dtype=np.float64)
     # A sum is finite exactly when no term is NaN or infinite, save for overflow: look then.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -107,6 +108,41 @@ def to_numbers(values: Any, name: str) -> Floats:
             more = f" ({bad.size} such rows in all)" if bad.size > 1 else ""
             raise ValueError(f"{name} is {what} at row {bad[0]}{more}; every value must be finite.")
     return numbers
+
+
+def check_exact(array: NDArray[Any], name: str) -> None:
+    """Refuse a column with a number that doubles would confuse with another; the row is named.
+
+    Integers, decimals and fractions beyond 2^53 are such numbers, and so are wider floats that are
+    no doubles there.
+    """
+    rows: Any = ()
+    if array.dtype.kind == "O":
+        rows = (row for row, value in enumerate(array) if _is_confused(value))
+    elif array.dtype.kind in "iu" and array.size:
+        if int(array.max()) > EXACT or int(array.min()) < -EXACT:
+            rows = np.flatnonzero((array > EXACT) | (array < -EXACT)).tolist()
+    elif array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        far = np.isfinite(array) & (np.abs(array) >= EXACT)
+        with np.errstate(over="ignore"):
+            rows = np.flatnonzero(far & (array.astype(np.float64) != array)).tolist()
+    with np.errstate(over="ignore"):
+        row = next(iter(rows), None)
+    if row is not None:
+        what = "an integer" if isinstance(array[row], Integral) else "a number"
+        raise ValueError(
+            f"{name} holds {what} beyond 2^53 at row {row}, which double precision would confuse "
+            "with others; rescale or rank them first."
+        )
+
+
+def _is_confused(value: Any) -> bool:
+    if isinstance(value, float) or not isinstance(value, Real | Decimal) or is_missing(value):
+        return False
+    if isinstance(value, np.floating):
+        return bool(np.isfinite(value) and abs(value) >= EXACT and float(value) != value)
+    exact: Any = value  # numbers of all these types are compared as they are
+    return not -EXACT <= exact <= EXACT and abs(exact) != math.inf
 
 
 def check_lengths(columns: Mapping[str, Sized]) -> None:
@@ -156,15 +192,35 @@ def _is_column(value: Any) -> bool:
 
 
 def _from_sequence(values: Sequence[Any], name: str) -> NDArray[Any]:
+    if _needs_objects(values):
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
     try:
         array = np.asarray(values)
     except ValueError:
         raise ValueError(f"{name} must be one column, but its rows have several values.") from None
-    # NumPy turns ["a", 1] into ["a", "1"]: two labels that may differ must stay apart.
-    if array.dtype.kind in "US" and not all(isinstance(value, str | bytes) for value in values):
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
     return array
+
+
+def _needs_objects(values: Sequence[Any]) -> bool:
+    """Whether an array of NumPy's own types would make one of two values, or be huge.
+
+    It turns ["a", 1] into ["a", "1"], floats beside 2**53 + 1 into floats, and "a" followed by a
+    NUL into "a"; and it keeps the room of the longest text for each.
+    """
+    if isinstance(values, range):
+        return False
+    kinds = set(map(type, values))
+    texts = [kind for kind in kinds if issubclass(kind, str | bytes)]
+    if len(texts) < len(kinds):
+        whole = any(issubclass(kind, Integral) for kind in kinds)
+        return bool(texts) or (whole and any(map(_is_large, values)))
+    return any(len(one) > MAX_LABEL or one[-1:] in ("\0", b"\0") for one in values)
+
+
+def _is_large(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not -EXACT <= value <= EXACT
 
 
 def as_frame(values: Any, name: str) -> Any:
@@ -176,17 +232,21 @@ def as_frame(values: Any, name: str) -> Any:
         return frame if isinstance(frame, nw.DataFrame) and frame.columns is not None else None
     except nw.exceptions.NarwhalsError as error:
         reason = str(error).splitlines()[0].rstrip(".: ")
+        twice = [key for key, n in Counter(getattr(values, "columns", ())).items() if n > 1]
+        if twice:
+            reason = f"several of its columns are called {shown(twice[0])}"
         raise ValueError(f"{name} cannot be read as a data frame: {reason}.") from None
 
 
 def _from_frame_library(values: Any, name: str) -> NDArray[Any]:
     import narwhals as nw
 
-    column = nw.from_native(values, pass_through=True, eager_only=True, allow_series=True)
-    if isinstance(column, nw.Series):
-        return _to_numpy(column)
     frame = as_frame(values, name)
-    if frame is not None:
+    if frame is None:
+        column = nw.from_native(values, pass_through=True, eager_only=True, allow_series=True)
+        if isinstance(column, nw.Series):
+            return _to_numpy(column)
+    else:
         if len(frame.columns) != 1:
             raise ValueError(f"{name} must be one column, but it has {len(frame.columns)}.")
         return _to_numpy(next(frame.iter_columns()))
@@ -199,11 +259,13 @@ def _from_frame_library(values: Any, name: str) -> NDArray[Any]:
 def _to_numpy(column: Any) -> NDArray[Any]:
     """A series as an array, a missing category as None.
 
-    pyarrow's categories that are missing would otherwise become other categories.
+    pyarrow's categories that are missing would otherwise become other categories, and NumPy has no
+    integers of 128 bits.
     """
     import narwhals as nw
 
-    if column.dtype in (nw.Categorical, nw.Enum) and column.null_count():
+    wide = column.dtype in (nw.Int128, nw.UInt128)
+    if wide or (column.dtype in (nw.Categorical, nw.Enum) and column.null_count()):
         array = np.empty(len(column), dtype=object)
         array[:] = column.to_list()
         return array
@@ -213,19 +275,11 @@ def _to_numpy(column: Any) -> NDArray[Any]:
 def _numbers_from_objects(array: NDArray[Any], name: str) -> Floats:
     numbers = np.empty(len(array))
     for row, value in enumerate(array):
-        if isinstance(value, int) and abs(value) > EXACT:
-            raise ValueError(
-                f"{name} holds an integer beyond 2^53 at row {row}, which double precision would "
-                "confuse with others; rescale or rank them first."
-            )
         try:
             if isinstance(value, str | bytes):
                 raise TypeError
             numbers[row] = np.nan if value is None else float(value)
-        except (TypeError, ValueError):
-            raise ValueError(f"{name} must hold numbers, but row {row} is {value!r}.") from None
+        except (TypeError, ValueError, OverflowError):
+            what = shown(value)
+            raise ValueError(f"{name} must hold numbers, but row {row} is {what}.") from None
     return numbers
-
-
-def _beyond_doubles(array: NDArray[Any]) -> bool:
-    return int(array.max()) > EXACT or int(array.min()) < -EXACT

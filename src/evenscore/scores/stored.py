@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from evenscore.files.atomic import write_atomically
+from evenscore.files.ordinary import read_whole
 from evenscore.scores.bins import Bins
 
 FORMAT, VERSION = "evenscore.scores", "1.1"
@@ -50,10 +51,9 @@ def read_columns(
 ) -> tuple[tuple[Hashable, ...], dict[str, list[Any]], Bins | None]:
     """Groups, columns and bins of a file; `from_table` checks lengths and ranges of numbers."""
     name = Path(path).name
+    raw = read_whole(path)
     try:
-        content = json.loads(Path(path).read_bytes())
-    except FileNotFoundError:
-        raise ValueError(f"There is no file {Path(path)}.") from None
+        content = json.loads(raw)
     except (ValueError, RecursionError):
         raise ValueError(f"{name} is not a JSON file.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
