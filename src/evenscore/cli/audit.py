@@ -8,7 +8,7 @@ from rich.console import Console
 from typer import Option
 
 from evenscore.cli.auditing import Asked, FileAudit, given_date
-from evenscore.cli.errors import command, command_line, say, say_written
+from evenscore.cli.errors import command, command_line, say, say_written, working
 from evenscore.cli.options import AuditedSource, Gaps, Html, Json, Quiet, check_outputs
 
 
@@ -91,9 +91,8 @@ def audit(
         date=given_date(date),
         quiet=quiet,
     )
-    errors = Console(stderr=True, quiet=quiet)
     if html is not None:
-        with errors.status(f"Writing {html.name} …"):
+        with working(f"Writing {html.name} …", quiet=quiet):
             result.to_html(html)
     if json is not None:
         result.to_json(json)
