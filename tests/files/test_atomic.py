@@ -182,9 +182,7 @@ def test_what_the_system_refuses_leaves_nothing_either(tmp_path, told, monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, step, full)
-    with pytest.raises(
-        OSError, match=r"told.txt was not written: there is no room left"
-    ):
+    with pytest.raises(OSError, match=r"told.txt was not written: there is no room left"):
         write_atomically(told, "new")
     assert told.read_text() == "old"
     assert names(tmp_path) == ["told.txt"]

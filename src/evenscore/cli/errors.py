@@ -32,7 +32,7 @@ GIVEN: ContextVar[tuple[str, ...]] = ContextVar("GIVEN", default=())
 def say(sentence: str, *, quiet: bool = False) -> None:
     """Write to standard error, exactly and in one line; nothing where there is nothing to say."""
     text = strip_control_codes(" ".join(sentence.split()))
-    if text and not quiet:
+    if text and not quiet and sys.stderr is not None:  # it is None if the stream is closed
         with suppress(OSError):  # that nobody hears it is no reason to stop
             print(text, file=sys.stderr)
 

@@ -7,6 +7,8 @@ bad input, or no room to write in; 3 an unexpected error; 129, 130 and 143 stopp
 Only the standard library is imported here: signals are listened to before anything slow is.
 """
 
+import atexit
+import errno
 import os
 import signal
 import sys
@@ -46,13 +48,14 @@ def run() -> NoReturn:
         _Process.phase = "ending"
         code = _failed(error)
     _Process.phase = "ending"
-    if stop := stopped():
-        _end_unfinished()
-        _tell(_Process.stopped_by)
-        code = stop
-    code = _flushed(code)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: the interpreter ends by itself
-    sys.exit(code)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done but for the tidying up
+    if not (stop := stopped()):
+        sys.exit(_flushed(code))
+    _end_unfinished()
+    _tell(_Process.stopped_by)
+    _flushed(stop)
+    atexit._run_exitfuncs()
+    os._exit(stop)  # the interpreter would end by the signal if that has come in its `exec`
 
 
 def _run() -> int:
@@ -112,6 +115,8 @@ def _failed(error: BaseException) -> int:
         return error.code if isinstance(error.code, int) else 3 if error.code else 0
     if stopped():
         return 3
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
+        return _not_printed(error)
     if os.environ.get("EVENSCORE_TRACEBACK"):
         import traceback
 
@@ -145,9 +150,13 @@ def _flushed(code: int) -> int:
             if isinstance(error, BrokenPipeError):
                 code = code or _NOBODY_READS
             elif code == 0:
-                _say(f"The output was not written: {error.strerror}.")
-                code = 2
+                code = _not_printed(error)
     return code
+
+
+def _not_printed(error: OSError) -> int:
+    _say(f"The output was not written: {error.strerror}.")
+    return 2
 
 
 def _tell(number: int | None) -> None:
