@@ -68,12 +68,14 @@ class Job:
             process.returncode = 0  # it is waited for by its id
             os.close(told)
             return process.pid
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # until the fork listens
         child = os.fork()
         if child == 0:
             os.chdir(self.folder)
             os.dup2(told, 1)
             os.dup2(told, 2)
             _be_the_command(self.arguments)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         os.close(told)
         return child
 
@@ -118,6 +120,8 @@ def _be_the_command(arguments: list[str]) -> None:
     try:
         sys.argv = ["evenscore", *arguments]
         sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)
+        process._listen()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         process.run()
     except SystemExit as end:
         code = int(end.code or 0)
@@ -206,7 +210,8 @@ def soak(kills: int, interrupts: int, *, seed: int = 0, names: list[str], n: int
             code = wait(process)
             faults = ["hangs"] if code is None else job.faults(code, sent)
             told = (Path(folder) / "told").read_text(errors="replace")
-            if real and moment < seconds / 2 and before_we_listen(code, told):
+            untouched = all(path.read_bytes() == OLD for path in job.outputs)
+            if real and untouched and before_we_listen(code, told):
                 outcome = "before we listen"
                 faults = [fault for fault in faults if fault.startswith("out.")]
             else:

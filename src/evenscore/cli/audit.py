@@ -58,7 +58,9 @@ def audit(
     Exit codes: 0 done; 1 with --fail-on-gap when a gap lies beyond the
     tolerance with its whole interval, corrected for the number of gaps (the
     correction keeps the risk of a false alarm below 5 %, whatever the number
-    of groups); 2 for input that cannot be audited.
+    of groups), and never for another reason; 2 for input that cannot be
+    audited, or no room to write the outcome; 3 for a defect of evenscore
+    itself; 130 if it was interrupted; 141 if nobody reads its output any more.
 
     Examples:
       evenscore audit scores.csv --label repaid --pos-label yes \
