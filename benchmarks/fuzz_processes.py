@@ -26,7 +26,7 @@ import numpy as np
 
 REAL = 0.4  # of the runs are the real command
 LATE = 0.9  # half of the moments are after this share of a run: there files are written
-TIMEOUT = 120.0  # seconds until a run hangs
+TIMEOUT = 300.0  # seconds until a run hangs: the machine may be busy
 PEOPLE = "--label repaid --group sex"
 EQUAL = "--cuts everyone=0.1:0.4 --equal fnr"
 COMMANDS = {
@@ -234,6 +234,8 @@ def soak(kills: int, interrupts: int, *, seed: int = 0, names: list[str], n: int
                     print(f"{job.name}, run again: {faults}", flush=True)
             for name in job.left():
                 (job.folder / name).unlink()
+            if (number + 1) % 20 == 0:
+                print(f"{number + 1} of {len(signals)}, {wrong} wrong", flush=True)
     finally:
         shutil.rmtree(folder)
     width = max(len(name) for name, _, _ in counts)
