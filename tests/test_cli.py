@@ -3,6 +3,7 @@ from typer.testing import CliRunner
 
 from evenscore import constraint_names, rate_names
 from evenscore.cli import app
+from evenscore.cli.errors import say, say_outcome, working
 
 
 def run(*arguments):
@@ -36,3 +37,36 @@ def test_version():
 
 def test_help():
     assert "demo" in run("--help")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told", "way"),
+    [
+        (["frobnicate"], "No such command 'frobnicate'", "evenscore"),
+        (["audit"], "Missing argument 'FILE'.", "evenscore audit"),
+        (["audit", "x.csv", "--grup", "sex"], "No such option: --grup", "evenscore audit"),
+        (["plan", "--prevalence"], "Option '--prevalence' requires an argument.", "evenscore"),
+    ],
+)
+def test_options_that_are_not_understood_get_a_sentence(arguments, told, way):
+    result = CliRunner().invoke(app, arguments, prog_name="evenscore")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    sentence, advice = result.stderr.splitlines()
+    assert sentence.startswith(told)
+    assert sentence.endswith(".")
+    assert advice == f"Try: {way} --help"
+
+
+def test_no_arguments_is_a_question():
+    result = CliRunner().invoke(app, [])
+    assert result.exit_code == 0
+    assert "demo" in result.output
+
+
+def test_names_of_files_are_no_markup(capsys):
+    path = "a[/b]/[red].csv"
+    assert working(f"Reading {path} …").status.plain == f"Reading {path} …"
+    say_outcome(f"{path} is not written.")
+    say(f"{path} cannot be read.")
+    assert capsys.readouterr() == (f"{path} is not written.\n", f"{path} cannot be read.\n")

@@ -4,6 +4,7 @@
 """
 
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -119,3 +120,11 @@ def test_the_core_does_its_work_without_extras(rows, tmp_path):
     result = es.audit(y, score, sensitive_features=group)
     assert result.to_html(tmp_path / "report.html").stat().st_size > 10_000
     es.repair(y, X[:, 0], sensitive_features=group, constraints="inter_group")
+
+
+def test_lightgbm_without_docstrings_is_refused_in_a_sentence():
+    code = "from evenscore.extras import require; require('A', 'duckdb'); require('A', 'lightgbm')"
+    done = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: LightGBM cannot be used without docstrings: PYTHONOPTIMIZE may be 1, not 2."
+    )

@@ -1,5 +1,6 @@
 """Optional packages: which extra of the distribution brings which, and one sentence without it."""
 
+import sys
 from importlib.util import find_spec
 
 EXTRAS = {
@@ -10,6 +11,7 @@ EXTRAS = {
     "optax": ("Optax", "neural"),
 }
 """By the name it is imported under: what a package is called, and the extra that brings it."""
+_NEED_DOCSTRINGS = {"lightgbm"}  # they build some from others while they are imported
 
 
 def require(what: str, *packages: str) -> None:
@@ -25,7 +27,7 @@ def require(what: str, *packages: str) -> None:
     Raises
     ------
     ImportError
-        If one of the packages is missing.
+        If one of the packages is missing, or cannot be used as Python was started.
 
     Examples
     --------
@@ -39,4 +41,8 @@ def require(what: str, *packages: str) -> None:
         if find_spec(package) is None:
             name, extra = EXTRAS[package]
             message = f"{what} needs {name}: pip install 'evenscore[{extra}]'."
+            raise ImportError(message, name=package)
+        if package in _NEED_DOCSTRINGS and sys.flags.optimize > 1:
+            name, _ = EXTRAS[package]
+            message = f"{name} cannot be used without docstrings: PYTHONOPTIMIZE may be 1, not 2."
             raise ImportError(message, name=package)

@@ -594,7 +594,7 @@ def test_nothing_is_half_written(table, tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", fail)
     told = refused("audit", table, *ASKED, "--json", tmp_path / "a.json", "--quiet")
-    assert told == "a.json: No space left on device."
+    assert told == f"{tmp_path / 'a.json'} was not written: there is no room left on the disk."
     assert (tmp_path / "a.json").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "scores.csv"]
 

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from evenscore.files import atomic
 from evenscore.files.atomic import replacing, target_file, write_atomically
 
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes and permissions are POSIX's")
@@ -182,7 +183,7 @@ def test_what_the_system_refuses_leaves_nothing_either(tmp_path, told, monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, step, full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match=r"told.txt was not written: there is no room left"):
         write_atomically(told, "new")
     assert told.read_text() == "old"
     assert names(tmp_path) == ["told.txt"]
@@ -207,3 +208,83 @@ def test_the_target_is_named_through_links(tmp_path, told):
     (tmp_path / "link").symlink_to(told)
     assert target_file(tmp_path / "link") == target_file(told)
     assert target_file(tmp_path / "missing" / "new.txt").name == "new.txt"
+
+
+# ---------------------------------------------------------------------- several processes
+
+
+@posix
+def test_what_a_killed_process_has_left_is_removed_by_the_next(tmp_path, told):
+    code = (
+        "import os, signal; from evenscore.files.atomic import replacing\n"
+        f"with replacing({str(told)!r}): os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    for _ in range(2):
+        assert subprocess.run([sys.executable, "-c", code]).returncode == -9
+        assert len(names(tmp_path)) == 2  # the second has removed what the first had left
+    (tmp_path / ".told.txt.notes").write_text("mine")
+    write_atomically(tmp_path / "other.txt", "new")
+    assert len(names(tmp_path)) == 4
+    write_atomically(told, "new")
+    assert names(tmp_path) == [".told.txt.notes", "other.txt", "told.txt"]
+
+
+def test_what_is_being_written_is_nobody_elses_to_remove(tmp_path, told):
+    with replacing(told) as part:
+        part.write_text("slowly")
+        code = f"from evenscore.files.atomic import *; write_atomically({str(told)!r}, 'quickly')"
+        subprocess.run([sys.executable, "-c", code], check=True)
+        assert told.read_text() == "quickly"
+        assert part.read_text() == "slowly"
+    assert told.read_text() == "slowly"
+    assert names(tmp_path) == ["told.txt"]
+
+
+@posix
+def test_a_file_taken_for_abandoned_before_it_was_locked_is_made_again(told, monkeypatch):
+    real, taken = atomic.flock, []
+
+    def taking(file, how):
+        if not taken:
+            taken.extend(told.parent.glob(".told.txt.*"))
+            taken[0].unlink()
+        real(file, how)
+
+    monkeypatch.setattr(atomic, "flock", taking)
+    with replacing(told) as part:
+        assert part.exists()
+        part.write_text("new")
+    assert told.read_text() == "new"
+
+
+@posix
+def test_a_disk_without_locks_will_do(tmp_path, told, monkeypatch):
+    def none(*arguments):
+        raise OSError(95, "Operation not supported")
+
+    (tmp_path / ".told.txt.0123456789abcdef").write_text("perhaps somebody's")
+    monkeypatch.setattr(atomic, "flock", none)
+    write_atomically(told, "new")
+    assert told.read_text() == "new"
+    assert names(tmp_path) == [".told.txt.0123456789abcdef", "told.txt"]
+
+
+def test_of_several_writers_at_a_time_each_writes_all(tmp_path, told):
+    code = (
+        "import sys; from evenscore.files.atomic import write_atomically\n"
+        f"for _ in range(40): write_atomically({str(told)!r}, sys.argv[1] * 100_000)"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", code, letter]) for letter in "abc"]
+    seen = set()
+    while any(writer.poll() is None for writer in writers):
+        seen.add(told.read_text())
+    assert [writer.returncode for writer in writers] == [0, 0, 0]
+    assert seen <= {"old", *(letter * 100_000 for letter in "abc")}
+    assert names(tmp_path) == ["told.txt"]
+
+
+def test_what_this_process_has_begun_is_known_until_it_is_done(told):
+    with pytest.raises(FileNotFoundError), replacing(told):
+        atomic.remove_unfinished()
+    assert not atomic._UNFINISHED
+    assert told.read_text() == "old"

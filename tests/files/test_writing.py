@@ -67,3 +67,35 @@ def test_a_link_stays_a_link_and_permissions_are_kept(path, tmp_path):
     assert real.read_text().startswith("id,id_2,")
     assert real.stat().st_mode & 0o777 == 0o640
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["real.csv"]
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_a_full_disk_is_not_the_fault_of_the_table(tmp_path, name):
+    resource = pytest.importorskip("resource", reason="limits are POSIX's")
+    values = np.random.default_rng(0).random(20_000)
+    source, target = tmp_path / "in.csv", tmp_path / name
+    source.write_text("id\n" + "\n".join(map(str, range(len(values)))))
+    target.write_text("old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with open_table(source) as table:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+        try:
+            with pytest.raises(OSError, match=rf"^{target} was not written: it would be larger"):
+                write_beside(table, values, target, column="new")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert target.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", name]
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_duckdb_writes_under_no_name_of_its_own(path, tmp_path, monkeypatch, name):
+    """A process that is killed would leave such a file, and nobody would remove it."""
+    said = []
+    with open_table(path) as table:
+        query = table.query
+        monkeypatch.setattr(
+            type(table), "query", lambda self, *sql: said.append(sql) or query(*sql)
+        )
+        write_beside(table, np.zeros(2), tmp_path / name, column="new")
+    assert "USE_TMP_FILE false" in said[-1][0]

@@ -104,3 +104,16 @@ def test_other_code_or_libraries_are_other_parts(monkeypatch, tmp_path):
     monkeypatch.undo()
     monkeypatch.setattr(module, "_code", lambda: "other")
     assert part.file_name != before
+
+
+def test_what_another_process_has_finished_meanwhile_is_taken(tmp_path):
+    store = Store(tmp_path)
+    first, second = parts([1, 2])
+
+    def meanwhile(name):
+        if name == first.name:
+            store.put(second, {"value": np.array(-1.0)})
+
+    outcomes = run([first, second], store, done=meanwhile)
+    assert CALLS == [1]
+    assert float(outcomes[1]["value"]) == -1.0

@@ -5,7 +5,8 @@ from html.parser import HTMLParser
 import pytest
 from typer.testing import CliRunner
 
-from evenscore.cli import app
+import evenscore.paper
+from evenscore.cli import app, process
 from evenscore.paper import real_data, reproduce, reproduction
 from evenscore.paper.parts import Store
 from evenscore.paper.plan import EXPERIMENTS, QUICK, Plan
@@ -128,13 +129,37 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
     assert taken.read_text() == "mine"
 
 
-def test_interrupting_says_that_what_is_finished_is_kept(monkeypatch, tmp_path):
-    import evenscore.paper
+@pytest.fixture
+def asked(monkeypatch):
+    """As if everything were done at once: the folders that were asked for."""
+    folders = []
 
-    def stop(*args, **kwargs):
-        raise KeyboardInterrupt
+    def done(target, folder, **how):
+        folders.append(folder)
+        return reproduction.Reproduced(folder / "index.html", (), ("the [/b] of it",))
 
-    monkeypatch.setattr(evenscore.paper, "reproduce", stop)
-    result = CliRunner().invoke(app, ["reproduce", "-o", str(tmp_path)])
-    assert result.exit_code == 130
-    assert "the same command goes on" in result.output.replace("\n", " ")
+    monkeypatch.setattr(evenscore.paper, "reproduce", done)
+    monkeypatch.setattr(process._Process, "remark", "")
+    return folders
+
+
+def test_interrupting_says_that_what_is_finished_is_kept(asked, tmp_path):
+    assert CliRunner().invoke(app, ["reproduce", "-o", str(tmp_path)]).exit_code == 0
+    assert asked == [tmp_path]
+    kept = f"What is finished is kept in {tmp_path}: the same command goes on."
+    assert process._Process.remark == kept
+
+
+def test_a_folder_is_no_markup(asked, tmp_path):
+    folder = tmp_path / "a[/b]"
+    result = CliRunner().invoke(app, ["reproduce", "-o", str(folder)])
+    assert result.exit_code == 0, result.exception
+    assert str(folder / "index.html") in result.output
+    assert "Not done yet: the [/b] of it." in result.output
+
+
+def test_a_folder_that_cannot_be_written_in_is_refused_before_any_work(monkeypatch, tmp_path):
+    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)
+    monkeypatch.setattr(reproduction, "available", lambda data: pytest.fail("that is work"))
+    with pytest.raises(ValueError, match=r"does not allow to write in it: name another folder\.$"):
+        reproduction.reproduce("figures", tmp_path)

@@ -1,6 +1,6 @@
 """Results that show themselves, without knowing who draws them.
 
-A renderer is found by name in a registry, format → loader, which the package's `__init__` fills:
+A renderer is found by name in a registry, format → loader, which the package's `__init__` holds:
 no result imports its renderers, and nothing of them is imported before it is asked for.
 """
 
@@ -9,8 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
-RENDERERS: dict[tuple[str, str], str] = {}
-"""("audit", "html") → "module:function": who writes what is shown as "audit" in that format."""
+from evenscore import RENDERERS
 
 
 def renderer(kind: str, format_name: str) -> Callable[..., Any]:

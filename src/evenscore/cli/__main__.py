@@ -1,5 +1,5 @@
 """`python -m evenscore.cli`."""
 
-from evenscore.cli import app
+from evenscore.cli.process import run
 
-app()
+run()

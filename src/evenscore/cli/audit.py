@@ -8,7 +8,7 @@ from rich.console import Console
 from typer import Option
 
 from evenscore.cli.auditing import Asked, FileAudit, given_date
-from evenscore.cli.errors import command, command_line, say, say_written
+from evenscore.cli.errors import command, command_line, say, say_written, working
 from evenscore.cli.options import AuditedSource, Gaps, Html, Json, Quiet, check_outputs
 
 
@@ -58,7 +58,9 @@ def audit(
     Exit codes: 0 done; 1 with --fail-on-gap when a gap lies beyond the
     tolerance with its whole interval, corrected for the number of gaps (the
     correction keeps the risk of a false alarm below 5 %, whatever the number
-    of groups); 2 for input that cannot be audited.
+    of groups), and never for another reason; 2 for input that cannot be
+    audited, or no room to write the outcome; 3 for a defect of evenscore
+    itself; 130 if it was interrupted; 141 if nobody reads its output any more.
 
     Examples:
       evenscore audit scores.csv --label repaid --pos-label yes \
@@ -91,9 +93,8 @@ def audit(
         date=given_date(date),
         quiet=quiet,
     )
-    errors = Console(stderr=True, quiet=quiet)
     if html is not None:
-        with errors.status(f"Writing {html.name} …"):
+        with working(f"Writing {html.name} …", quiet=quiet):
             result.to_html(html)
     if json is not None:
         result.to_json(json)

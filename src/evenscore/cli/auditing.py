@@ -8,10 +8,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
-from rich.console import Console
 from typer import Option
 
-from evenscore.cli.errors import say, sentences
+from evenscore.cli.errors import say, sentences, working
 from evenscore.cli.options import AuditedSource, Called, Cluster, Gaps, Score, Seed
 from evenscore.gaps import GapFamily, RateConstraint
 from evenscore.gaps.catalogue import constraint_names
@@ -117,7 +116,7 @@ class FileAudit(NamedTuple):
             )
             for note in people.notes:
                 say(f"Note: {note}", quiet=quiet)
-            with Console(stderr=True, quiet=quiet).status("Auditing …"):
+            with working("Auditing …", quiet=quiet):
                 result = audit_scores(
                     people.grouped(),
                     cuts=gaps.where(),

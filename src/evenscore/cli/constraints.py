@@ -4,11 +4,13 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from evenscore.cli.errors import command
 from evenscore.gaps.catalogue import CATALOGUE
 from evenscore.gaps.words import DEFAULT_WORDS
 from evenscore.scores.rates import RATES
 
 
+@command
 def constraints() -> None:
     """List what can be equal between groups: rates at the cuts in use, and AUC notions."""
     console = Console()

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 from typer import Option
 
-from evenscore.cli.errors import command
+from evenscore.cli.errors import command, say_outcome
 from evenscore.cli.options import Quiet, check_outputs
 from evenscore.gaps import Cuts, RateConstraint
 from evenscore.gaps.words import Words
@@ -116,9 +116,8 @@ def demo(
     console.print(comparison)
     title = "Loans by predicted income: an ordinary and a fair score"
     path = write_atomically(html, render_comparison(ordinary, mended, comparison, title))
-    console.print(
-        f"\nThe whole story, with pictures: [bold]{path.resolve()}[/bold]", soft_wrap=True
-    )
+    console.print()
+    say_outcome(f"The whole story, with pictures: {path.resolve()}", quiet=quiet)
 
 
 def _tell(console: Console, result: "AuditResult") -> None:

@@ -1,10 +1,14 @@
-"""Bad input is answered in one sentence, with exit code 2; warnings in one sentence each."""
+"""Bad input is answered in one sentence, with exit code 2; warnings in one sentence each.
+
+What else may end a command, `process` answers.
+"""
 
 import inspect
 import shlex
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import is_dataclass
 from functools import wraps
@@ -13,7 +17,12 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.control import strip_control_codes
+from rich.status import Status
+from rich.text import Text
 
+from evenscore.cli.process import stopped
+from evenscore.files.atomic import NoRoomError
 from evenscore.files.opening import AdvisedError
 
 GIVEN: ContextVar[tuple[str, ...]] = ContextVar("GIVEN", default=())
@@ -22,16 +31,26 @@ GIVEN: ContextVar[tuple[str, ...]] = ContextVar("GIVEN", default=())
 
 def say(sentence: str, *, quiet: bool = False) -> None:
     """Write to standard error, exactly and in one line; nothing where there is nothing to say."""
-    if text := " ".join(sentence.split()):
-        console = Console(stderr=True, quiet=quiet)
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+    text = strip_control_codes(" ".join(sentence.split()))
+    if text and not quiet and sys.stderr is not None:  # it is None if the stream is closed
+        with suppress(OSError):  # that nobody hears it is no reason to stop
+            print(text, file=sys.stderr)
+
+
+def say_outcome(sentence: str, *, quiet: bool = False) -> None:
+    """Write to standard output, exactly and in one line."""
+    Console(quiet=quiet).print(sentence, markup=False, highlight=False, soft_wrap=True)
+
+
+def working(what: str, *, quiet: bool = False) -> Status:
+    """Show on a terminal what is being done; names in it are no markup."""
+    return Console(stderr=True, quiet=quiet).status(Text(what))
 
 
 def say_written(*paths: Path | None, quiet: bool, more: str = "") -> None:
     """Say on standard output which files were written, and `more` about them."""
     for path in filter(None, paths):
-        text = f"Written: {path}{more}"
-        Console(quiet=quiet).print(text, markup=False, highlight=False, soft_wrap=True)
+        say_outcome(f"Written: {path}{more}", quiet=quiet)
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -54,25 +73,15 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
                 part = {field: options.pop(field) for field in fields[name]}
                 options[name] = parameters[name].annotation(**part)
             return function(**options)
-        except AdvisedError as error:
-            say(str(error))
+        except BrokenPipeError:  # whoever read our output has left
+            raise
+        except (ValueError, ImportError, OSError) as error:
+            if stopped():  # which libraries tell in words of their own
+                raise KeyboardInterrupt from None
+            say(_sentence(error))
             for way in _ways(error):
                 say(f"Try: {way}")
             raise typer.Exit(2) from None
-        except BrokenPipeError:  # whoever read our output has left: click ends quietly
-            raise
-        except (ValueError, ImportError) as error:
-            sentence = str(error)
-        except OSError as error:
-            named = error.filename is not None and error.strerror
-            sentence = f"{error.filename}: {error.strerror}." if named else f"{error}."
-        except MemoryError:
-            sentence = "There is not enough memory for this file."
-        except KeyboardInterrupt:
-            say("Interrupted.")
-            raise typer.Exit(130) from None
-        say(sentence)
-        raise typer.Exit(2)
 
     flat = [
         one
@@ -93,13 +102,23 @@ def _check_text(values: Iterable[Any]) -> None:
                 raise ValueError(f"{one!r} is not UTF-8 text: name it otherwise.")
 
 
+def _sentence(error: Exception) -> str:
+    """What is wrong with the input, or with the place to write to."""
+    if isinstance(error, OSError) and not isinstance(error, NoRoomError):
+        named = error.filename is not None and error.strerror
+        return f"{error.filename}: {error.strerror}." if named else f"{error.strerror or error}."
+    return str(error)
+
+
 def command_line() -> str:
     """The command as it was given, as one line for a shell."""
     return shlex.join(["evenscore", *GIVEN.get()])
 
 
-def _ways(error: AdvisedError) -> Iterable[str]:
+def _ways(error: Exception) -> Iterable[str]:
     """The command lines that would not be refused so: other names, or more options."""
+    if not isinstance(error, AdvisedError):
+        return
     given = ["evenscore", *(_renamed(one, error.instead) for one in GIVEN.get())]
     if GIVEN.get() and (error.instead or error.options):
         for options in error.options or ((),):

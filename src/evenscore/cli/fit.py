@@ -11,7 +11,7 @@ from rich.console import Console
 from sklearn.base import clone
 from typer import Option
 
-from evenscore.cli.errors import command, say, say_written, sentences
+from evenscore.cli.errors import command, say, say_written, sentences, working
 from evenscore.cli.options import (
     Called,
     Cluster,
@@ -146,7 +146,7 @@ def fit(
     n_clusters = None if shown.cluster is None else len(np.unique(shown.cluster))
     console.print(independence(len(shown), n_clusters), highlight=False)
     if html is not None or json is not None:
-        with sentences(quiet=quiet), Console(stderr=True, quiet=quiet).status("Auditing …"):
+        with sentences(quiet=quiet), working("Auditing …", quiet=quiet):
             request: dict[str, Any] = {
                 "sensitive_features": people.columns(shown.codes),
                 "pos_label": people.pos_label,

@@ -8,10 +8,9 @@ from filecmp import cmp
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from rich.console import Console
 from typer import Argument, Option
 
-from evenscore.cli.errors import say
+from evenscore.cli.errors import say, working
 from evenscore.files.atomic import target_file
 from evenscore.files.notation import Decimal as DecimalMark
 from evenscore.files.opening import AdvisedError
@@ -65,7 +64,7 @@ class _Columns:
 
     def read(self, reader: Callable[..., Read], *, quiet: bool, **options: Any) -> Read:
         """The rows, by `read_scores` or `read_training`."""
-        with Console(stderr=True, quiet=quiet).status(f"Reading {self.table.name} …"):
+        with working(f"Reading {self.table.name} …", quiet=quiet):
             return reader(
                 self.table,
                 groups=self.group,

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from typer import Option
 
-from evenscore.cli.errors import command, say_written, sentences
+from evenscore.cli.errors import command, say_outcome, say_written, sentences, working
 from evenscore.cli.options import (
     Cluster,
     Gaps,
@@ -111,7 +111,7 @@ def repair(
                 **how,
             )
 
-        with Console(stderr=True, quiet=quiet).status("Finding the maps …"):
+        with working("Finding the maps …", quiet=quiet):
             certified = None
             if others is None:
                 result = made(tolerance=tolerance)
@@ -140,7 +140,7 @@ def repair(
     if written:
         say_written(output, quiet=quiet)
     else:
-        console.print(f"{output} is not written: no repair is certified.", highlight=False)
+        say_outcome(f"{output} is not written: no repair is certified.", quiet=quiet)
 
 
 def _split(people: "People", share: float) -> tuple["People", "People"]:

@@ -4,12 +4,11 @@ import time
 from pathlib import Path
 from typing import Annotated, cast
 
-import typer
-from rich.console import Console
 from typer import Argument, Option
 
-from evenscore.cli.errors import command, say
+from evenscore.cli.errors import command, say, say_outcome
 from evenscore.cli.options import Quiet
+from evenscore.cli.process import when_stopped
 
 
 @command
@@ -44,16 +43,12 @@ def reproduce(
     from evenscore.paper import reproduce as run
     from evenscore.paper.reproduction import Targets
 
-    console = Console(quiet=quiet)
     start = time.perf_counter()
     aim, shown = cast(Targets, target), not quiet
-    try:
-        result = run(aim, output, runs=runs, quick=quick, jobs=jobs, verbose=shown, say=say)
-    except KeyboardInterrupt:
-        say(f"Interrupted. What is finished is kept in {output}: the same command goes on.")
-        raise typer.Exit(130) from None
+    when_stopped(f"What is finished is kept in {output}: the same command goes on.")
+    result = run(aim, output, runs=runs, quick=quick, jobs=jobs, verbose=shown, say=say)
     for sentence in result.missing:
-        console.print(f"Not done yet: {sentence}.", highlight=False)
+        say_outcome(f"Not done yet: {sentence}.", quiet=quiet)
     seconds = time.perf_counter() - start
     duration = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-    console.print(f"Done in {duration}. Open {result.page}", highlight=False, soft_wrap=True)
+    say_outcome(f"Done in {duration}. Open {result.page}", quiet=quiet)

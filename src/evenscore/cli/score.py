@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
 from typer import Argument, Option
 
-from evenscore.cli.errors import command, say, say_written, sentences
+from evenscore.cli.errors import command, say, say_written, sentences, working
 from evenscore.cli.options import Decimal, Quiet, Table, check_outputs
 from evenscore.cli.repair import SCORE_COLUMN
 from evenscore.files.features import read_features
@@ -74,10 +73,7 @@ def score(
     """
     check_outputs(table, model, rows=output)
     _check_order(model, table)
-    with (
-        sentences(quiet=quiet),
-        Console(stderr=True, quiet=quiet).status(f"Scoring {table.name} …"),
-    ):
+    with sentences(quiet=quiet), working(f"Scoring {table.name} …", quiet=quiet):
         rule = _rule(model, maps, decimal)
         name = column or rule.column
         with open_table(table, wanted=rule.wanted) as opened:

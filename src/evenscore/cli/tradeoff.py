@@ -9,7 +9,7 @@ from rich.console import Console
 from typer import Option
 
 from evenscore import __version__
-from evenscore.cli.errors import command, say_written, sentences
+from evenscore.cli.errors import command, say_outcome, say_written, sentences
 from evenscore.cli.options import (
     Cluster,
     Gaps,
@@ -196,7 +196,7 @@ def tradeoff(
         save_model(output, TableModel(certified.scorer, data.features, *columns_of_model))
         say_written(output, quiet=quiet)
     elif output is not None:
-        console.print(f"{output} is not written: no score is certified.", highlight=False)
+        say_outcome(f"{output} is not written: no score is certified.", quiet=quiet)
     say_written(html, json, quiet=quiet)
 
 

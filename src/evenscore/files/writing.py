@@ -1,8 +1,9 @@
 """Writing a table with one more column: rows in order, whole or not at all."""
 
+import os
 from pathlib import Path
 
-from evenscore.files.atomic import replacing
+from evenscore.files.atomic import no_room, replacing
 from evenscore.files.opening import TableFile, quoted
 from evenscore.scores.arrays import Floats
 
@@ -42,8 +43,18 @@ def write_beside(table: TableFile, values: Floats, target: Path, *, column: str)
     table.connection.register("added_rows", {"added": values})
     rows = f"SELECT {selected} FROM rows POSITIONAL JOIN added_rows"
     with replacing(target) as part:
-        table.query(f"COPY ({rows}) TO {_literal(str(part))} ({form})")
+        _copy(table, f"COPY ({rows}) TO {_literal(str(part))} ({form}, USE_TMP_FILE false)")
     return target
+
+
+def _copy(table: TableFile, sql: str) -> None:
+    """Run SQL that writes; that there is no room to write in is no fault of the table."""
+    try:
+        table.query(sql)
+    except ValueError as error:
+        if number := no_room(str(error)):
+            raise OSError(number, os.strerror(number)) from None
+        raise
 
 
 def _literal(text: str) -> str:

@@ -137,7 +137,8 @@ def run(
     """The outcomes of all parts, in their order; those not in the store are found and kept.
 
     `jobs` processes work at a time; an outcome does not depend on how many. `done` is called with
-    the name of every part, also of those that were there.
+    the name of every part, also of those that were there. Others may work on the same store: what
+    they have finished before its turn came here is not done again.
     """
     from joblib import Parallel, delayed
 
@@ -150,7 +151,8 @@ def run(
     workers = Parallel(
         jobs if len(missing) > 1 else 1, return_as="generator_unordered", batch_size=1
     )
-    with closing(workers(delayed(_numbered)(k, parts[k], compiled) for k in missing)) as stream:
+    calls = (delayed(_numbered)(number, parts[number], store, compiled) for number in missing)
+    with closing(workers(calls)) as stream:
         for number, outcome in stream:
             outcomes[number] = outcome
             store.put(parts[number], outcome)
@@ -158,11 +160,16 @@ def run(
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-def _numbered(number: int, part: Part, compiled: Path) -> tuple[int, Outcome]:
+def _numbered(number: int, part: Part, store: Store, compiled: Path) -> tuple[int, Outcome]:
     """Work on one thread of BLAS, so that sums are made in the same order everywhere."""
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what cannot be read has been told
+        finished = store.get(part)
+    if finished is not None:
+        return number, finished
     with warnings.catch_warnings(), threadpool_limits(1), _compiling_once(compiled):
         warnings.simplefilter("ignore", ConvergenceWarning)  # the fixed numbers are the paper's
         return number, part.work(**part.parameters)

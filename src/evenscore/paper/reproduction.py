@@ -53,6 +53,9 @@ def reproduce(
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file, not a folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):  # which hours of work would end with otherwise
+        raise ValueError(f"{folder} does not allow to write in it: name another folder.")
     wanted: list[Target] = [name for name in EXPERIMENTS if target in (name, "all")]
     if wanted:
         require("The reproduction of the experiments", "jax", "optax")

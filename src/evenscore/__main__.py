@@ -1,0 +1,5 @@
+"""`python -m evenscore`."""
+
+from evenscore.cli.process import run
+
+run()
