@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from scipy import sparse
 
 from evenscore.extras import require
@@ -350,13 +350,13 @@ def booster_class(booster: str | type[Booster]) -> type[Booster]:
 
 
 def tree_threads(n_jobs: int | None, n_rows: int) -> int:
-    """As many as asked for; by default one, and for many rows as many as OpenMP allows (0).
+    """As many as asked for, up to all there are; by default one, and for many rows as many as OpenMP allows (0).
 
     The trees of some ten thousand rows take a moment each. Threads that wait for each other many
     times a second gain little on an idle machine, and on a busy one they cost minutes.
     """
     if n_jobs is not None:
-        return int(effective_n_jobs(int(n_jobs)))
+        return min(int(effective_n_jobs(int(n_jobs))), cpu_count())
     return 1 if n_rows < _MANY else 0
 
 
