@@ -88,6 +88,8 @@ def from_plain(kind: Any, data: Any, where: str = "") -> Any:
             raise ValueError(f"{where} must be a list of {len(kinds)}, not {data!r:.80}.")
         pairs = enumerate(zip(kinds, data, strict=True))
         return tuple(from_plain(part, x, f"{where}[{i}]") for i, (part, x) in pairs)
+    if origin is list:
+        return list(from_plain(tuple[*arguments, ...], data, where))
     if origin is Mapping:
         if not isinstance(data, Mapping):
             raise ValueError(f"{where} must be an object, not {data!r:.80}.")
