@@ -1,5 +1,6 @@
 """Optional packages: which extra of the distribution brings which, and one sentence without it."""
 
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 EXTRAS = {
@@ -10,6 +11,9 @@ EXTRAS = {
     "optax": ("Optax", "neural"),
 }
 """By the name it is imported under: what a package is called, and the extra that brings it."""
+
+LEAST = {"lightgbm": (4, 6)}
+"""Versions below which a package is not used: older ones write beyond their memory (CVE-2024-43598)."""
 
 
 def require(what: str, *packages: str) -> None:
@@ -25,7 +29,7 @@ def require(what: str, *packages: str) -> None:
     Raises
     ------
     ImportError
-        If one of the packages is missing.
+        If one of the packages is missing, or too old to be used safely.
 
     Examples
     --------
@@ -40,3 +44,22 @@ def require(what: str, *packages: str) -> None:
             name, extra = EXTRAS[package]
             message = f"{what} needs {name}: pip install 'evenscore[{extra}]'."
             raise ImportError(message, name=package)
+        _refuse_old(what, package)
+
+
+def _refuse_old(what: str, package: str) -> None:
+    least = LEAST.get(package)
+    if least is None:
+        return
+    try:
+        installed = version(package)
+        old = tuple(map(int, installed.split(".")[:2])) < least
+    except (PackageNotFoundError, ValueError):  # a build of one's own
+        return
+    if old:
+        name, extra = EXTRAS[package]
+        message = (
+            f"{what} needs {name} {'.'.join(map(str, least))} or later, and {installed} is "
+            f"installed: pip install --upgrade 'evenscore[{extra}]'."
+        )
+        raise ImportError(message, name=package)
