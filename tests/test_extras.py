@@ -56,6 +56,19 @@ def test_every_requirement_has_a_lowest_version():
         lowest_versions({"dependencies": ["numpy<3"]}, [])
 
 
+@pytest.mark.parametrize(("installed", "refused"), [("4.5.0", True), ("4.6.0", False),
+                                                    ("4.10.1", False), ("5.0.0.99", False),
+                                                    ("mine", False)])  # fmt: skip
+def test_a_version_that_is_not_safe_is_refused(monkeypatch, installed, refused):
+    monkeypatch.setattr("evenscore.extras.version", lambda package: installed)
+    if not refused:
+        require("A test", "lightgbm")
+        return
+    with pytest.raises(ImportError, match=r"^A test needs LightGBM 4\.6 or later, and 4\.5\.0 is "
+                                          r"installed: pip install --upgrade"):  # fmt: skip
+        require("A test", "lightgbm")
+
+
 def test_nothing_is_said_of_what_is_there():
     require("A test", "lightgbm", "duckdb", "skops")
 

@@ -1,6 +1,7 @@
 """Optional packages: which extra of the distribution brings which, and one sentence without it."""
 
 import sys
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 EXTRAS = {
@@ -12,6 +13,9 @@ EXTRAS = {
 }
 """By the name it is imported under: what a package is called, and the extra that brings it."""
 _NEED_DOCSTRINGS = {"lightgbm"}  # they build some from others while they are imported
+
+LEAST = {"lightgbm": (4, 6)}
+"""Versions below which a package is not used: older ones write beyond their memory (CVE-2024-43598)."""
 
 
 def require(what: str, *packages: str) -> None:
@@ -27,7 +31,8 @@ def require(what: str, *packages: str) -> None:
     Raises
     ------
     ImportError
-        If one of the packages is missing, or cannot be used as Python was started.
+        If one of the packages is missing, too old to be used safely, or cannot be used as Python
+        was started.
 
     Examples
     --------
@@ -46,3 +51,22 @@ def require(what: str, *packages: str) -> None:
             name, _ = EXTRAS[package]
             message = f"{name} cannot be used without docstrings: PYTHONOPTIMIZE may be 1, not 2."
             raise ImportError(message, name=package)
+        _refuse_old(what, package)
+
+
+def _refuse_old(what: str, package: str) -> None:
+    least = LEAST.get(package)
+    if least is None:
+        return
+    try:
+        installed = version(package)
+        old = tuple(map(int, installed.split(".")[:2])) < least
+    except (PackageNotFoundError, ValueError):  # a build of one's own
+        return
+    if old:
+        name, extra = EXTRAS[package]
+        message = (
+            f"{what} needs {name} {'.'.join(map(str, least))} or later, and {installed} is "
+            f"installed: pip install --upgrade 'evenscore[{extra}]'."
+        )
+        raise ImportError(message, name=package)

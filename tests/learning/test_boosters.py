@@ -1,6 +1,7 @@
 """Another library than LightGBM: stumps on single features, in this file alone."""
 
 import json
+import os
 import warnings
 
 import numpy as np
@@ -11,7 +12,13 @@ from sklearn.metrics import roc_auc_score
 
 from evenscore import BoostedScorer
 from evenscore.learning import Booster
-from evenscore.learning.boosters import BOOSTERS, LightGBMBooster, TreeSettings, booster_class
+from evenscore.learning.boosters import (
+    BOOSTERS,
+    LightGBMBooster,
+    TreeSettings,
+    booster_class,
+    tree_threads,
+)
 
 
 class Stumps(Booster):
@@ -140,6 +147,11 @@ def test_the_class_of_lightgbm_is_its_name():
     assert booster_class("lightgbm") is LightGBMBooster
     by_class, by_name = stumps(booster=LightGBMBooster).fit(X, y), stumps(booster="lightgbm")
     assert by_class.model_ == by_name.fit(X, y).model_
+
+
+def test_no_more_threads_than_there_are():
+    assert tree_threads(10**9, 100) <= (os.cpu_count() or 1)
+    assert (tree_threads(1, 10**6), tree_threads(None, 100), tree_threads(None, 10**6)) == (1, 1, 0)
 
 
 def test_scores_of_the_first_trees_add_up():

@@ -39,7 +39,10 @@ class Value(NamedTuple):
         """Whether they are equal, or numbers that differ in the last digits only."""
         if self.equal or not self._numbers:
             return self.equal
-        return math.isclose(self.stored, self.again, rel_tol=CLOSE, abs_tol=CLOSE**2)
+        try:
+            return math.isclose(self.stored, self.again, rel_tol=CLOSE, abs_tol=CLOSE**2)
+        except OverflowError:  # an integer that no double holds
+            return False
 
     @property
     def _numbers(self) -> bool:

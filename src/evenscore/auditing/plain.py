@@ -85,7 +85,7 @@ def from_plain(kind: Any, data: Any, where: str = "") -> Any:
     if origin is Literal:
         if data not in arguments:
             known = ", ".join(repr(argument) for argument in arguments)
-            raise ValueError(f"{where} must be one of {known}, not {data!r}.")
+            raise ValueError(f"{where} must be one of {known}, not {data!r:.80}.")
         return data
     if kind is float:
         return _number(data, where)
@@ -93,21 +93,23 @@ def from_plain(kind: Any, data: Any, where: str = "") -> Any:
         return _array(data, where)
     if origin is tuple:
         if isinstance(data, str) or not isinstance(data, Sequence):
-            raise ValueError(f"{where} must be a list, not {data!r}.")
+            raise ValueError(f"{where} must be a list, not {data!r:.80}.")
         kinds = arguments if arguments[-1] is not Ellipsis else arguments[:1] * len(data)
         if len(kinds) != len(data):
-            raise ValueError(f"{where} must be a list of {len(kinds)}, not {data!r}.")
+            raise ValueError(f"{where} must be a list of {len(kinds)}, not {data!r:.80}.")
         pairs = enumerate(zip(kinds, data, strict=True))
         return tuple(from_plain(part, x, f"{where}[{i}]") for i, (part, x) in pairs)
+    if origin is list:
+        return list(from_plain(tuple[*arguments, ...], data, where))
     if origin is Mapping:
         if not isinstance(data, Mapping):
-            raise ValueError(f"{where} must be an object, not {data!r}.")
+            raise ValueError(f"{where} must be an object, not {data!r:.80}.")
         return {key: from_plain(arguments[1], x, f"{where}.{key}") for key, x in data.items()}
     if kind is Any:  # whatever JSON holds
         return data
     # A bool is an int to Python, not to JSON.
     if kind not in (str, int, bool) or type(data) is not kind:
-        raise ValueError(f"{where} must be of type {_named(kind)}, not {data!r}.")
+        raise ValueError(f"{where} must be of type {_named(kind)}, not {data!r:.80}.")
     return data
 
 
@@ -117,7 +119,7 @@ def _named(kind: Any) -> str:
 
 def _dataclass(kind: Any, data: Any, where: str) -> Any:
     if not isinstance(data, Mapping):
-        raise ValueError(f"{where} must be an object, not {data!r}.")
+        raise ValueError(f"{where} must be an object, not {data!r:.80}.")
     hints = _hints(kind)
     missing = [name for name in hints if name not in data and name not in _defaults(kind)]
     if missing:
@@ -136,13 +138,16 @@ def _number(data: Any, where: str) -> float:
     if isinstance(data, str) and data in _INFINITE:
         return _INFINITE[data]
     if isinstance(data, bool) or not isinstance(data, int | float):
-        raise ValueError(f"{where} must be a number, not {data!r}.")
-    return float(data)
+        raise ValueError(f"{where} must be a number, not {data!r:.80}.")
+    try:
+        return float(data)
+    except OverflowError:
+        raise ValueError(f"{where} must be a number that double precision holds.") from None
 
 
 def _array(data: Any, where: str) -> Any:
     if isinstance(data, str) or not isinstance(data, Sequence):
-        raise ValueError(f"{where} must be a list, not {data!r}.")
+        raise ValueError(f"{where} must be a list, not {data!r:.80}.")
 
     def numbers(part: Any) -> Any:
         nested = isinstance(part, Sequence) and not isinstance(part, str)

@@ -34,7 +34,7 @@ from evenscore.auditing.parts import (
 )
 from evenscore.auditing.provenance import Provenance
 from evenscore.auditing.showable import Showable
-from evenscore.auditing.stored import audit_from_dict, audit_to_dict, read_json
+from evenscore.auditing.stored import audit_from_dict, audit_to_dict, from_file
 from evenscore.files.atomic import write_atomically
 from evenscore.gaps.family import GapFamily
 from evenscore.gaps.words import ALL_OTHERS
@@ -321,7 +321,7 @@ class AuditResult(Showable):
     @classmethod
     def from_json(cls, path: str | Path) -> "AuditResult":
         """Read the file that `to_json` wrote."""
-        return cls.from_dict(read_json(path))
+        return from_file(path, cls.from_dict)
 
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per estimate: the AUCs, if outcomes are known, then every gap.

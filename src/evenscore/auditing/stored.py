@@ -8,9 +8,11 @@ gaps they were corrected for, are part of the file: reading it decides nothing a
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from evenscore.auditing.blocks import BLOCKS
 from evenscore.auditing.parts import (
@@ -31,6 +33,8 @@ from evenscore.inference.estimate import Estimate
 
 if TYPE_CHECKING:
     from evenscore.auditing.result import AuditResult
+
+T = TypeVar("T")
 
 FORMAT = "evenscore.audit"
 SCHEMA_VERSION = "3.2"
@@ -84,13 +88,18 @@ def audit_from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
     major = version.split(".")[0]
     if major not in ("1", "2", SCHEMA_VERSION.split(".")[0]):
         raise ValueError(
-            f"The audit is of schema version {version}; this evenscore reads versions 1, 2 and "
+            f"The audit is of schema version {version:.80}; this evenscore reads versions 1, 2 and "
             f"{SCHEMA_VERSION}."
         )
-    if major == "1":
-        data = _from_1(data)
-    if major in ("1", "2"):
-        data = _from_2(data)
+    try:
+        if major == "1":
+            data = _from_1(data)
+        if major in ("1", "2"):
+            data = _from_2(data)
+    except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
+        if isinstance(error, ValueError) and str(error).startswith("audit"):
+            raise
+        raise ValueError(f"audit is not whole: it is not an audit of version {major}.") from None
     data = {**_ADDED, **data}
     missing = [name for name in (*FIELDS, "blocks") if name not in data]
     if missing:
@@ -98,7 +107,7 @@ def audit_from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
     fields = {name: from_plain(kind, data[name], f"audit.{name}") for name, kind in FIELDS.items()}
     blocks = data["blocks"]
     if not isinstance(blocks, Mapping):
-        raise ValueError(f"audit.blocks must be an object, not {blocks!r}.")
+        raise ValueError(f"audit.blocks must be an object, not {blocks!r:.80}.")
     fields["blocks"] = {
         name: from_plain(BLOCKS[name], content, f"audit.blocks.{name}")
         for name, content in blocks.items()
@@ -108,7 +117,7 @@ def audit_from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(columns, list | tuple) or not all(
         isinstance(column, Mapping) and isinstance(column.get("name"), str) for column in columns
     ):
-        raise ValueError(f"audit.columns must be a list of named audits, not {columns!r}.")
+        raise ValueError(f"audit.columns must be a list of named audits, not {columns!r:.80}.")
     fields["columns"] = [(column["name"], column.get("audit")) for column in columns]
     return fields
 
@@ -119,11 +128,28 @@ def read_json(path: str | Path) -> Any:
         raise ValueError(
             "from_json takes the path of a file; of JSON text, use from_dict(json.loads(text))."
         )
-    content = read_whole(path)
+    return json_of(read_whole(path), str(path))
+
+
+def json_of(content: bytes, name: str) -> Any:
+    """What the bytes of a JSON file say; one sentence that names the file if they say nothing."""
     try:
         return json.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not a JSON file: {error}.") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{name} is not a JSON file: {error}.") from None
+    except ValueError:  # Python reads no integer of more digits than some thousand
+        raise ValueError(f"{name} holds a number of too many digits.") from None
+
+
+def from_file(path: str | Path, reader: Callable[[Any], T]) -> T:
+    """What a reader of plain data makes of a JSON file; whatever it refuses, with the file's name."""
+    data = read_json(path)
+    try:
+        return reader(data)
+    except ValueError as error:
+        raise ValueError(f"{Path(path).name}: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{Path(path).name} is nested too deeply.") from None
 
 
 # ---------------------------------------------------------------------- older versions
@@ -216,7 +242,12 @@ def _from_1(data: Mapping[str, Any]) -> dict[str, Any]:
     settings["words"] = {"selected_is": settings.pop("selected_is", None)}
     estimates = from_plain(tuple[Estimate, ...], gaps, "audit.gaps")
     total = n_pairs * (_NOTIONS_OF_1 + 2 * len(settings["rates"]))
-    decided = decide(estimates, settings["tolerance"], settings["confidence_level"], total=total)
+    asked = [
+        from_plain(float, settings[name], f"audit.settings.{name}")
+        for name in ("tolerance", "confidence_level")
+    ]
+    with np.errstate(all="ignore"):
+        decided = decide(estimates, *asked, total=total)
     kept = [
         {**gap, "verdict": estimate.verdict} for gap, estimate in zip(gaps, decided, strict=True)
     ]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self, final
 from evenscore.auditing.frames import Backend, data_frame
 from evenscore.auditing.plain import from_plain, to_plain
 from evenscore.auditing.showable import Showable
-from evenscore.auditing.stored import read_json
+from evenscore.auditing.stored import from_file
 from evenscore.files.atomic import write_atomically
 from evenscore.inference.estimate import Estimate, percent
 from evenscore.inference.gap_certificates import GapCertificate
@@ -210,20 +210,20 @@ class CertifiedChoice(Showable):
         version = str(data.get("version"))
         if version.split(".")[0] != VERSION.split(".")[0]:
             raise ValueError(
-                f"The certified choice is of version {version}; this evenscore reads {VERSION}."
+                f"The certified choice is of version {version:.80}; this evenscore reads {VERSION}."
             )
         missing = [name for name in _FIELDS if name not in data]
         if missing:
             raise ValueError(f"The certified choice lacks {missing[0]!r}.")
         fields = {name: from_plain(kind, data[name], name) for name, kind in _FIELDS.items()}
         if fields["chosen"] is not None and not 0 <= fields["chosen"] < len(fields["tests"]):
-            raise ValueError(f"chosen must be the place of a test, not {fields['chosen']!r}.")
+            raise ValueError(f"chosen must be the place of a test, not {fields['chosen']!r:.80}.")
         return cls(scorer=None, **fields)
 
     @classmethod
     def from_json(cls, path: str | Path) -> Self:
         """Read what `to_json` wrote."""
-        return cls.from_dict(read_json(path))
+        return from_file(path, cls.from_dict)
 
 
 _FIELDS: dict[str, Any] = {

@@ -3,13 +3,14 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 from typer import Option
 
+from evenscore.auditing.plain import from_plain
 from evenscore.cli.errors import say, sentences, working
 from evenscore.cli.options import AuditedSource, Called, Cluster, Gaps, Score, Seed
 from evenscore.gaps import GapFamily, RateConstraint
@@ -76,13 +77,21 @@ class FileAudit(NamedTuple):
         unknown = set(options) - (set().union(*known.values()) - {"table"})
         if unknown:
             raise ValueError(f"The option {min(unknown)!r} is not known to this evenscore.")
-        given = {**options, "table": table}
-        return cls(
-            **{
-                name: kind(**{key: given[key] for key in known[name] if key in given})
-                for name, kind in kinds.items()
+        parts = {}
+        for name, kind in kinds.items():
+            hints = get_type_hints(kind)
+            given = {
+                key: from_plain(hints[key], options[key], f"The option {key}")
+                for key in known[name]
+                if key in options
             }
-        )
+            if "table" in known[name]:
+                given["table"] = table
+            for one in fields(kind):
+                if one.name not in given and one.default is MISSING:
+                    raise ValueError(f"The option {one.name!r} is missing.")
+            parts[name] = kind(**given)
+        return cls(**parts)
 
     @property
     def options(self) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """`evenscore score`: a model, or the maps of a repair, applied to the rows of a file."""
 
-import json
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from typer import Argument, Option
 
+from evenscore.auditing.stored import json_of
 from evenscore.cli.errors import command, say, say_written, sentences, working
 from evenscore.cli.options import Decimal, Quiet, Table, check_outputs
 from evenscore.cli.repair import SCORE_COLUMN
@@ -79,6 +79,7 @@ def score(
         with open_table(table, wanted=rule.wanted) as opened:
             check_target(opened, output, name)
             values, notes = rule.apply(opened)
+            _refuse_infinite(values, model, table)
             notes = [*opened.notes, *notes]
         with open_table(table, wanted=rule.wanted) as opened:
             write_beside(opened, values, output, column=name)
@@ -93,6 +94,16 @@ class _Rule(NamedTuple):
     column: str
     wanted: list[str]
     apply: Callable[[TableFile], tuple[Floats, list[str]]]
+
+
+def _refuse_infinite(values: Floats, model: Path, table: Path) -> None:
+    """Whatever the model and the rows are, no score is written that is not a number."""
+    finite = np.isfinite(values)
+    if not finite.all():
+        raise ValueError(
+            f"{model.name} gives row {int(np.argmin(finite)) + 1:,} of {table.name} a score that "
+            "is not a finite number: the values there, or those in the model, are too large."
+        )
 
 
 def _check_order(model: Path, table: Path) -> None:
@@ -113,12 +124,9 @@ def _rule(path: Path, maps: MapOptions, decimal: DecimalMark) -> _Rule:
             if value:
                 raise ValueError(f"--{name} is for maps of a repair, and {path.name} is a model.")
         return _by_model(path, decimal)
-    try:
-        stored = json.loads(content)
-    except (ValueError, RecursionError):
-        stored = None
-    if not isinstance(stored, dict):
+    if content.lstrip()[:1] != b"{":
         raise ValueError(f"{path.name} is neither a model from `fit` nor the maps from `repair`.")
+    stored = json_of(content, path.name)
     return _by_maps(path.name, stored, maps, decimal)
 
 
@@ -137,7 +145,7 @@ def _by_model(path: Path, decimal: DecimalMark) -> _Rule:
 def _by_maps(file: str, stored: dict[str, Any], maps: MapOptions, decimal: DecimalMark) -> _Rule:
     kind = stored.get("format", FORMAT)
     if kind != FORMAT:
-        raise ValueError(f"{file} is not the maps from `repair`: it says that it is {kind!r}.")
+        raise ValueError(f"{file} is not the maps from `repair`: it says that it is {kind!r:.80}.")
     try:
         repair = Repair.from_dict(stored)
     except ValueError as error:
@@ -147,6 +155,7 @@ def _by_maps(file: str, stored: dict[str, Any], maps: MapOptions, decimal: Decim
         raise ValueError(f"{file} does not say which column to repair: name it with --score.")
     names = maps.group or list(repair.columns or ())
     known = [_texts(group) for group in repair.groups]
+    _refuse_odd_texts(file, known)
     if len(names) != len(known[0]):
         raise ValueError(
             f"{file} knows groups by {len(known[0])} columns, not by {len(names)}: name them with "
@@ -170,6 +179,18 @@ def _by_maps(file: str, stored: dict[str, Any], maps: MapOptions, decimal: Decim
         return apply_by_group(scores, positions, repair.maps), notes if n else []
 
     return _Rule("repaired_score", [score, *names], apply)
+
+
+def _refuse_odd_texts(file: str, known: list[tuple[str, ...]]) -> None:
+    """Groups that no file can hold, or that a file cannot tell apart, such as 1 and "1"."""
+    seen: set[tuple[str, ...]] = set()
+    for texts in known:
+        shown = f"{', '.join(texts)!r:.80}"
+        if any("\ud800" <= letter <= "\udfff" for text in texts for letter in text):
+            raise ValueError(f"{file} has a map for the group {shown}, which is not UTF-8 text.")
+        if texts in seen:
+            raise ValueError(f"{file} has two maps for what a file calls the group {shown}.")
+        seen.add(texts)
 
 
 def _texts(group: Hashable) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from evenscore.files.opening import UNNAMED, TableFile, open_table
 from evenscore.files.people import DROP, People, PeopleColumns, check_roles
 from evenscore.files.values import Check, Column, refuse, selection
 from evenscore.learning.encoding import MAX_CATEGORIES
+from evenscore.learning.wholeness import check_names, part_of
 from evenscore.scores.arrays import Floats
 from evenscore.scores.labels import MAX_LABEL
 
@@ -37,6 +38,19 @@ class Feature:
     name: str
     categories: tuple[str, ...] | None = None
     percent: bool = False
+
+    def check_whole(self) -> None:
+        """Refuse what was read from a file and is no feature."""
+        check_names(self)
+        part_of(self, "name", str)
+        part_of(self, "percent", bool)
+        texts = part_of(self, "categories", tuple, optional=True)
+        if texts is None:
+            return
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("Feature.categories must hold texts.")
+        if not 1 <= len({*texts}) == len(texts) <= MAX_CATEGORIES:
+            raise ValueError(f"Feature.categories must hold 1 to {MAX_CATEGORIES} different texts.")
 
     @property
     def width(self) -> int:

@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 
 from evenscore.extras import require
+from evenscore.files.archives import canonical
 from evenscore.files.atomic import write_atomically
 from evenscore.files.features import Feature
 from evenscore.files.ordinary import read_whole
+from evenscore.learning.wholeness import check_names, part_of
 from evenscore.scores.arrays import Floats
 
 FORMAT_VERSION = "3"
@@ -72,17 +74,43 @@ class TableModel:
         """Whether a feature that is a number may be missing."""
         return bool(self.scorer.accepts_missing)
 
+    def check_whole(self) -> None:
+        """Refuse what was read from a file and lacks something, or holds something else."""
+        from evenscore.learning.base import FairScorer
+
+        check_names(self)
+        for name in ("label", "positive", "evenscore_version"):
+            part_of(self, name, str)
+        if not all(isinstance(group, str) for group in part_of(self, "groups", tuple)):
+            raise ValueError("TableModel.groups must hold names of columns.")
+        features = part_of(self, "features", tuple)
+        if not features or not all(type(feature) is Feature for feature in features):
+            raise ValueError("TableModel.features must hold features.")
+        for feature in features:
+            feature.check_whole()
+        if len({feature.name for feature in features}) < len(features):
+            raise ValueError("TableModel.features names a column twice.")
+        scorer = getattr(self, "scorer", None)
+        if not isinstance(scorer, FairScorer):
+            raise ValueError("TableModel.scorer must be a scorer.")
+        scorer.check_whole()
+        width = sum(feature.width for feature in features)
+        if scorer.n_features_in_ != width:
+            raise ValueError(
+                f"The columns make {width} features, and its scorer takes {scorer.n_features_in_}."
+            )
+
     def score(self, X: Floats) -> Floats:
         """The scores of a matrix of the features."""
         return np.asarray(self.scorer.decision_function(X), dtype=np.float64)
 
 
 def save_model(path: str | PathLike[str], model: TableModel) -> Path:
-    """Write a model, whole or not at all."""
+    """Write a model, whole or not at all: the same model gives the same bytes."""
     require("Writing a model", "skops")
     import skops.io
 
-    return write_atomically(path, skops.io.dumps(model))
+    return write_atomically(path, canonical(skops.io.dumps(model)))
 
 
 def load_model(path: str | PathLike[str]) -> TableModel:
@@ -117,8 +145,12 @@ def load_model(path: str | PathLike[str]) -> TableModel:
         model = skops.io.loads(content, trusted=sorted(TRUSTED))
     except Exception as error:
         raise _broken(name, error) from None
-    if not isinstance(model, TableModel) or not _is_whole(model):
+    if not isinstance(model, TableModel):
         raise ValueError(f"{name} is not a model that `evenscore fit` wrote.")
+    try:
+        model.check_whole()
+    except ValueError as error:
+        raise ValueError(f"{name} is not a model that `evenscore fit` wrote: {error}") from None
     return model
 
 
@@ -133,18 +165,6 @@ def _attributes(content: bytes) -> dict[str, Any] | None:
         return None
     nodes = schema["content"]["content"]
     return {key: json.loads(node["content"]) for key, node in nodes.items() if "is_json" in node}
-
-
-def _is_whole(model: TableModel) -> bool:
-    from evenscore.learning.base import FairScorer
-
-    # A file need not hold every attribute.
-    scorer, features = (getattr(model, name, None) for name in ("scorer", "features"))
-    if not isinstance(scorer, FairScorer) or not isinstance(features, tuple):
-        return False
-    if not all(isinstance(one, Feature) for one in features):
-        return False
-    return bool(sum(one.width for one in features) == getattr(scorer, "n_features_in_", None))
 
 
 def _broken(name: str, error: Exception) -> ValueError:

@@ -95,19 +95,32 @@ def read_grouped(
     for k, column in enumerate(columns):
         selected[f"group{k}"] = column.code_of(texts[k])
     arrays = table.arrays(selection(selected))
-    # One place more for every column: that of texts which no known group has.
-    positions = np.full([len(part) + 1 for part in texts], -1, dtype=np.intp)
-    for position, labels in enumerate(known):
-        positions[tuple(part.index(label) for part, label in zip(texts, labels, strict=True))] = (
-            position
-        )
-    codes = (
-        np.ma.filled(arrays[f"group{k}"].astype(np.intp), len(part)) for k, part in enumerate(texts)
-    )
-    position_of = np.asarray(positions[tuple(codes)])
+    codes = [np.ma.filled(arrays[f"group{k}"].astype(np.intp), -1) for k in range(len(texts))]
+    places = [{text: k for k, text in enumerate(part)} for part in texts]
+    wanted = [[place[labels[k]] for labels in known] for k, place in enumerate(places)]
+    position_of = _found(codes, np.array(wanted, dtype=np.intp).T)
     if refuse_unknown and position_of.min() < 0:
         _refuse_unknown(table, columns, known, int(np.argmin(position_of)))
     return np.asarray(arrays["score"], dtype=np.float64), position_of
+
+
+def _found(codes: Sequence[Ints], known: Ints) -> Ints:
+    """For every row, which of the known rows of codes it is; −1 if it is none of them.
+
+    Column by column, rows that agree so far share a number: no table of all combinations is made.
+
+    >>> _found([np.array([0, 0, 1]), np.array([1, 2, -1])], np.array([[0, 2], [0, 1]]))
+    array([ 1,  0, -1])
+    """
+    found, wanted = np.zeros(len(codes[0]), dtype=np.intp), np.zeros(len(known), dtype=np.intp)
+    for column, ours in zip(codes, known.T, strict=True):
+        width = max(int(ours.max()), int(column.max(initial=0))) + 1
+        pairs, wanted = np.unique(wanted * width + ours, return_inverse=True)
+        mine = np.where((found < 0) | (column < 0), -1, found * width + column)
+        found = np.minimum(np.searchsorted(pairs, mine), len(pairs) - 1)
+        found[pairs[found] != mine] = -1
+    order = np.argsort(wanted)  # every known row is another one
+    return np.where(found < 0, -1, order[found])
 
 
 def _refuse_unknown(

@@ -129,7 +129,7 @@ class Column:
         query(f"INSERT INTO {members} VALUES {marks}", values)
         query(f"DROP TYPE IF EXISTS {kind}")
         query(f"CREATE TYPE {kind} AS ENUM (SELECT v FROM {members} ORDER BY k)")
-        return f"CAST(enum_code(TRY_CAST({self.text} AS {kind})) AS USMALLINT)"
+        return f"CAST(enum_code(TRY_CAST({self.text} AS {kind})) AS UINTEGER)"
 
     def code_of_all(self, kept: str) -> str:
         """SQL that gives a number for each different text, however many there are."""

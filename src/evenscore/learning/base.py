@@ -47,6 +47,7 @@ from evenscore.learning.training_set import (
     require_cells,
     two_classes,
 )
+from evenscore.learning.wholeness import check_names, check_numbers, part_of
 from evenscore.scores.arrays import Floats
 from evenscore.scores.aucs import overall_auc
 
@@ -237,6 +238,20 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         array of shape (n,)
+        """
+
+    def check_learned(self, n_features: int) -> None:
+        """Refuse what `raw_score` cannot use, of a scorer read from a file; by default nothing.
+
+        Parameters
+        ----------
+        n_features : int
+            How many features are going to be scored.
+
+        Raises
+        ------
+        ValueError
+            With one sentence.
         """
 
     @property
@@ -510,6 +525,24 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if feature is not None:
             X = feature.beside(X, feature.codes(sensitive_features, X.shape[0]))
         return self.raw_score(X) + self.intercept_
+
+    def check_whole(self) -> None:
+        """Refuse a scorer that was read from a file and cannot score: altered, or cut.
+
+        Raises
+        ------
+        ValueError
+            With one sentence that says which attribute is not as `fit` sets it.
+        """
+        check_names(self)
+        n_features = part_of(self, "n_features_in_", int)
+        if n_features < 1:
+            raise ValueError(f"n_features_in_ must be at least 1, not {n_features}.")
+        check_numbers(self, "intercept_", ())
+        encoding = part_of(self, "encoding_", FeatureEncoding, optional=True)
+        group = part_of(self, "group_feature_", GroupFeature, optional=True)
+        if encoding is None and group is None:  # others are told apart by what they are given
+            self.check_learned(n_features)
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
         """The second class where the score is above 0.

@@ -19,6 +19,7 @@ from evenscore.learning.parameters import check_count, check_number, seed_of
 from evenscore.learning.progress import progress
 from evenscore.learning.task import Choice, History, Stage, Task, TrainingScores
 from evenscore.learning.training_set import TrainingSet
+from evenscore.learning.wholeness import part_of
 from evenscore.scores.arrays import Floats
 
 _FEW_ROWS, _LEAST_OF_CELL = 8000, 10  # rows below which folds check what trees have learned
@@ -372,6 +373,16 @@ class BoostedScorer(FairScorer):
         return [*map(int, signs), *group]
 
     # ------------------------------------------------------------------ scoring
+
+    def check_learned(self, n_features: int) -> None:
+        """Trees, and perhaps a linear score, of so many features."""
+        jobs = part_of(self, "n_jobs", int, optional=True)
+        if jobs == 0:
+            raise ValueError("BoostedScorer.n_jobs must not be 0.")
+        booster_class(self.booster).check_text(part_of(self, "model_", str), n_features)
+        linear = part_of(self, "linear_", LinearStart, optional=True)
+        if linear is not None:
+            linear.check_whole(n_features)
 
     def raw_score(self, X: Any) -> Floats:
         """The linear score, and what the trees add to it."""

@@ -5,7 +5,6 @@ gradient that the caller gives, and to score. LightGBM comes with the extra `boo
 is a subclass, passed as `BoostedScorer(booster=...)` or entered in `BOOSTERS` under a name.
 """
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,10 +12,11 @@ from functools import lru_cache
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from scipy import sparse
 
 from evenscore.extras import require
+from evenscore.learning.tree_text import joined, parts_of, understood
 from evenscore.scores.arrays import Floats
 
 Slopes = Callable[[Floats], tuple[Floats, Floats]]
@@ -156,6 +156,24 @@ class Booster(ABC):
     def from_text(cls, text: str) -> Self:
         """Trees that can predict; `grow` and `training_scores` need not work."""
 
+    @classmethod
+    def check_text(cls, text: str, n_features: int) -> None:
+        """Refuse a text that is not one of trees that take so many features.
+
+        Parameters
+        ----------
+        text : str
+            From a file that may have been altered.
+        n_features : int
+            How many features are going to be scored.
+
+        Raises
+        ------
+        ValueError
+            With one sentence.
+        """
+        cls.from_text(text)
+
 
 @final
 class LightGBMBooster(Booster):
@@ -173,7 +191,7 @@ class LightGBMBooster(Booster):
     ) -> None:
         self.model, self.rows, self.settings = model, rows, settings
         self.before = before  # the trees it was forked from, as text
-        self.n_before = len(_trees_of(before)[1]) if before else 0
+        self.n_before = len(parts_of(before)[1]) if before else 0
 
     @classmethod
     def begin(cls, X: Any, offset: Floats, settings: TreeSettings) -> Self:
@@ -282,32 +300,20 @@ class LightGBMBooster(Booster):
         """LightGBM's text format; of no trees at all, too."""
         own = str(self.model.model_to_string(num_iteration=max(n_trees - self.n_before, 1)))
         if not self.before:
-            return own if n_trees else _joined(own, n_trees=0)
+            return own if n_trees else joined(own, n_trees=0)
         if n_trees == self.n_before:
             return self.before
-        return _joined(self.before, own, n_trees=n_trees)
+        return joined(self.before, own, n_trees=n_trees)
 
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Read once and kept: a scorer holds (and saves) nothing but the text."""
         return cls(_lightgbm_model(text))
 
-
-def _trees_of(text: str) -> tuple[str, list[str], str]:
-    """What comes before the trees in LightGBM's text format, the trees, and what comes after."""
-    trees, tail = text.split("end of trees", 1)
-    head, *parts = re.split(r"^Tree=\d+\n", trees, flags=re.MULTILINE)
-    return head, parts, f"end of trees{tail}"
-
-
-def _joined(*texts: str, n_trees: int) -> str:
-    """The first trees of some texts as one text: renumbered, with the sizes the format wants."""
-    head, _, tail = _trees_of(texts[0])
-    trees = [tree for text in texts for tree in _trees_of(text)[1]][:n_trees]
-    trees = [f"Tree={k}\n{tree}" for k, tree in enumerate(trees)]
-    sizes = " ".join(str(len(tree.encode())) for tree in trees)
-    head = re.sub(r"^tree_sizes=.*$", f"tree_sizes={sizes}", head, flags=re.MULTILINE)
-    return head + "".join(trees) + tail
+    @classmethod
+    def check_text(cls, text: str, n_features: int) -> None:
+        """Every number of the text is looked at: LightGBM itself would crash on some."""
+        understood(text, n_features)
 
 
 @lru_cache(maxsize=8)
@@ -315,7 +321,7 @@ def _lightgbm_model(text: str) -> Any:
     require("BoostedScorer", "lightgbm")
     import lightgbm
 
-    return lightgbm.Booster(model_str=text)
+    return lightgbm.Booster(model_str=understood(text))
 
 
 def _matrix(X: Any) -> Any:
@@ -344,13 +350,13 @@ def booster_class(booster: str | type[Booster]) -> type[Booster]:
 
 
 def tree_threads(n_jobs: int | None, n_rows: int) -> int:
-    """As many as asked for; by default one, and for many rows as many as OpenMP allows (0).
+    """As many as asked for, up to all there are; by default one, and for many rows as many as OpenMP allows (0).
 
     The trees of some ten thousand rows take a moment each. Threads that wait for each other many
     times a second gain little on an idle machine, and on a busy one they cost minutes.
     """
     if n_jobs is not None:
-        return int(effective_n_jobs(int(n_jobs)))
+        return min(int(effective_n_jobs(int(n_jobs))), cpu_count())
     return 1 if n_rows < _MANY else 0
 
 

@@ -19,6 +19,7 @@ from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState
 from evenscore.learning.objective import Evaluation, Objective, Strict, standardise
 from evenscore.learning.task import Choice, Look, Stage
 from evenscore.learning.training_set import TrainingSet
+from evenscore.learning.wholeness import check_names, check_numbers, part_of
 from evenscore.scores.arrays import Floats
 
 # benchmarks/constants.py halves and doubles each of them, on splits of German and COMPAS.
@@ -100,6 +101,16 @@ class LinearStart:
         coefficients = _LINEAR * model.coef_[0]
         constant = -float(rows.share @ (prepared @ coefficients))
         return cls(columns, means, features, coefficients, constant)
+
+    def check_whole(self, n_features: int) -> None:
+        """Refuse what was read from a file and is no linear score of so many features."""
+        check_names(self)
+        columns = part_of(self, "columns", SpreadCodes)
+        columns.check_whole(n_features)
+        part_of(self, "features", FeatureScaling).check_whole(columns.width)
+        for name in ("means", "coefficients"):
+            check_numbers(self, name, (columns.width,))
+        check_numbers(self, "constant", ())
 
     def score(self, X: Any) -> Floats:
         """Of all columns of X."""

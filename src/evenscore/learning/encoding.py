@@ -21,6 +21,7 @@ from typing import Any, Self, final
 import numpy as np
 from scipy import sparse
 
+from evenscore.learning.wholeness import check_names, check_positions, part_of
 from evenscore.scores.arrays import Floats
 from evenscore.scores.labels import default_order, is_missing
 from evenscore.scores.sources import EXACT, as_frame, check_exact
@@ -366,6 +367,17 @@ class SpreadCodes:
     def width(self) -> int:
         """Columns of the matrix."""
         return len(self.numbers) + sum(count for _, count in self.codes)
+
+    def check_whole(self, n_features: int) -> None:
+        """Refuse what was read from a file and does not spread so many features."""
+        check_names(self)
+        check_positions("SpreadCodes.numbers", getattr(self, "numbers", None), n_features)
+        pairs = part_of(self, "codes", tuple)
+        if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+            raise ValueError("SpreadCodes.codes must hold pairs of numbers.")
+        check_positions("SpreadCodes.codes", tuple(column for column, _ in pairs), n_features)
+        counts = tuple(count for _, count in pairs)
+        check_positions("SpreadCodes.codes", counts, MAX_CATEGORIES + 1)
 
     def transform(self, X: Any) -> Any:
         """The matrix, sparse if X is."""

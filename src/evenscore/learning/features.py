@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from evenscore.learning.training_set import TrainingSet
+from evenscore.learning.wholeness import check_names, check_numbers, check_positions, part_of
 from evenscore.scores.arrays import Bools, Floats, Ints
 
 # Weight of ½‖w‖², times features per observation: with half or twice of it scores of German rank
@@ -54,6 +55,19 @@ class FeatureScaling:
             moved, scale[tailed] = _moments(prepared, share)
             mean[tailed] = moved / scale[tailed]
         return cls(centre, spread, scale, mean, compress, tailed)
+
+    def check_whole(self, n_features: int) -> None:
+        """Refuse what was read from a file and is no scaling of so many features."""
+        check_names(self)
+        part_of(self, "compress", bool)
+        for name in ("centre", "mean"):
+            check_numbers(self, name, (n_features,))
+        for name in ("spread", "scale"):
+            check_numbers(self, name, (n_features,), above=0.0)
+        tailed = part_of(self, "tailed", np.ndarray, optional=True)
+        if tailed is not None:
+            positions = tuple(tailed.tolist()) if tailed.ndim == 1 else None
+            check_positions("FeatureScaling.tailed", positions, n_features)
 
     def transform(self, X: Any) -> Any:
         """The prepared features: a dense array, or a sparse matrix if X is one."""

@@ -15,6 +15,7 @@ from evenscore.learning.parameters import check_count, check_number
 from evenscore.learning.progress import progress
 from evenscore.learning.task import History, Task, TrainingScores
 from evenscore.learning.training_set import TrainingSet
+from evenscore.learning.wholeness import check_numbers, part_of
 from evenscore.scores.arrays import Floats
 
 _FIRST_ROWS = 8192  # with many more rows, so many are solved first and all start from there
@@ -193,6 +194,12 @@ class LinearScorer(FairScorer):
         solver.solve(free, min(_FIRST_UPDATES, self.max_iter), "learning")
         assert choice.weights is not None
         return choice.weights, choice.state
+
+    def check_learned(self, n_features: int) -> None:
+        """Scaling and coefficients of so many features."""
+        if part_of(self, "compress", bool):
+            part_of(self, "features_", FeatureScaling).check_whole(n_features)
+        check_numbers(self, "coef_", (n_features,))
 
     def raw_score(self, X: Any) -> Floats:
         """Prepared features times coefficients."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evenscore.learning.wholeness import check_array
 from evenscore.scores.arrays import Floats
 
 Layers = list[tuple[Any, Any]]
@@ -46,6 +47,26 @@ def hidden_layers(
                 weights[:] = 0.0
         layers.append((spread * weights, (deviation or 0.0) * biases))
     return layers
+
+
+def check_layers(layers: Any, n_inputs: int) -> None:
+    """Refuse what is no network of one output that takes so many inputs.
+
+    >>> check_layers([(np.ones((2, 1)), np.ones(1))], 3)
+    Traceback (most recent call last):
+    ValueError: Layer 0 must hold 3 × 1 numbers.
+    """
+    if not layers:
+        raise ValueError("A network must have a layer.")
+    for k, layer in enumerate(layers):
+        pair = isinstance(layer, tuple | list) and len(layer) == 2
+        if not pair or not all(type(p) is np.ndarray and p.dtype.kind == "f" for p in layer):
+            raise ValueError(f"Layer {k} must hold arrays of weights and biases.")
+        weights, biases = layer
+        n_outputs = len(biases) if biases.ndim == 1 and k + 1 < len(layers) else 1
+        check_array(f"Layer {k}", biases, (n_outputs,))
+        check_array(f"Layer {k}", weights, (n_inputs, n_outputs))
+        n_inputs = n_outputs
 
 
 def check_widths(widths: Any) -> None:

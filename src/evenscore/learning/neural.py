@@ -8,11 +8,12 @@ import numpy as np
 from evenscore.extras import require
 from evenscore.learning.base import FairScorer
 from evenscore.learning.features import FeatureScaling, default_l2
-from evenscore.learning.network import Layers, check_widths, forward
+from evenscore.learning.network import Layers, check_layers, check_widths, forward
 from evenscore.learning.parameters import check_count, check_number
 from evenscore.learning.progress import progress
 from evenscore.learning.task import Choice, History, Look, Task
 from evenscore.learning.training_set import TrainingSet
+from evenscore.learning.wholeness import check_numbers, part_of
 from evenscore.scores.arrays import Floats
 
 _ENOUGH = 10_000  # rows, of which some can be spared to choose the best iterate
@@ -189,6 +190,12 @@ class NeuralScorer(FairScorer):
 
     def _prepare(self, X: Any) -> Floats:
         return np.asarray(self.features_.transform(X) - self.features_.mean)
+
+    def check_learned(self, n_features: int) -> None:
+        """Scaling, linear part and layers of so many features."""
+        part_of(self, "features_", FeatureScaling).check_whole(n_features)
+        check_numbers(self, "linear_", (n_features,))
+        check_layers(part_of(self, "layers_", list), n_features)
 
     def raw_score(self, X: Any) -> Floats:
         """The linear part and the network beside it."""

@@ -16,6 +16,7 @@ from evenscore.scores.sources import check_lengths, column_names, counted, to_co
 Unseen = Literal["error", "unchanged"]
 Columns = dict[str, NDArray[Any]]
 
+_FEW = 20  # groups, each of which is looked for in every chunk
 _CHUNK = 1 << 16  # rows handled at a time: their temporaries stay in the cache
 
 
@@ -40,11 +41,13 @@ class IncreasingMap:
     def __post_init__(self) -> None:
         for name in ("x", "y"):
             given = getattr(self, name)
-            array = np.array(to_floats(given, name))
+            array = _floats(given, name)
             if array.ndim != 1 or len(array) == 0 or not np.all(np.isfinite(array)):
                 raise ValueError(f"The {name} of a map must be a list of finite numbers.")
             if not isinstance(given, np.ndarray) and any(isinstance(v, str | bool) for v in given):
-                raise ValueError(f"The {name} of a map must be a list of numbers, not {given!r}.")
+                raise ValueError(
+                    f"The {name} of a map must be a list of numbers, not {given!r:.80}."
+                )
             repeated = array[1:] <= array[:-1]
             if repeated.any():
                 k = int(np.argmax(repeated))
@@ -55,6 +58,10 @@ class IncreasingMap:
             object.__setattr__(self, name, array)
         if len(self.x) != len(self.y):
             raise ValueError(f"A map has {len(self.x)} knots x but {len(self.y)} values y.")
+        with np.errstate(over="ignore"):
+            apart = [*np.diff(self.x), *np.diff(self.y), *(self.y - self.x)[[0, -1]]]
+        if not np.all(np.isfinite(apart)):
+            raise ValueError("The x and y of a map are too far apart for double precision.")
 
     @classmethod
     def through(cls, xs: Any, ys: Any) -> Self:
@@ -82,6 +89,13 @@ class IncreasingMap:
     def inverse(self, value: ArrayLike) -> Floats:
         """The scores that are mapped to `value`."""
         return _through(np.asarray(value, dtype=np.float64), self.y, self.x)
+
+
+def _floats(given: Any, name: str) -> Floats:
+    try:
+        return np.array(to_floats(given, name))
+    except (OverflowError, ValueError):
+        raise ValueError(f"The {name} of a map must be a list of finite numbers.") from None
 
 
 def _through(score: Floats, x: Floats, y: Floats) -> Floats:
@@ -121,9 +135,10 @@ def apply_by_group(score: Floats, codes: NDArray[Any], maps: tuple[IncreasingMap
         part = slice(start, start + _CHUNK)
         some, code, out = score[part], codes[part], mapped[part]
         left = len(some)
-        for group, mapping in enumerate(maps):
+        present = range(len(maps)) if len(maps) < _FEW else np.unique(code[code >= 0])
+        for group in present:
             rows = np.flatnonzero(code == group)
-            out[rows] = mapping(some[rows])
+            out[rows] = maps[group](some[rows])
             left -= len(rows)
         if left:
             rows = np.flatnonzero(code < 0)

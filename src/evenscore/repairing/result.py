@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from evenscore.auditing.plain import from_plain, to_plain
-from evenscore.auditing.stored import read_json
+from evenscore.auditing.stored import from_file
 from evenscore.files.atomic import write_atomically
 from evenscore.inference.certificates import Certificate, certify
 from evenscore.inference.estimate import Estimate
@@ -96,7 +98,7 @@ class Repair:
                 f"A repair has one map per group, not {len(self.maps)} for {len(self.groups)}."
             )
         if len(set(self.groups)) < len(self.groups):
-            raise ValueError(f"The repair names a group twice: {list(self.groups)!r}.")
+            raise ValueError(f"The repair names a group twice: {list(self.groups)!r:.80}.")
         known_by = {len(group) if isinstance(group, tuple) else 1 for group in self.groups}
         if self.columns is not None:
             known_by.add(len(self.columns))
@@ -137,7 +139,14 @@ class Repair:
         score = to_numbers(y_score, "y_score")
         codes = map_positions(sensitive_features, self.groups, self.columns, self.unseen)
         check_lengths({"y_score": score, "sensitive_features": codes})
-        return apply_by_group(score, codes, self.maps)
+        repaired = apply_by_group(score, codes, self.maps)
+        if not np.all(np.isfinite(repaired)):
+            row = int(np.argmin(np.isfinite(repaired)))
+            raise ValueError(
+                f"y_score is {score[row]:g} at row {row}, which its map takes beyond double "
+                "precision: rescale the scores."
+            )
+        return repaired
 
     def certify(
         self,
@@ -230,7 +239,7 @@ class Repair:
         ):
             raise ValueError("The maps of a repair must be a list of group, x and y.")
         if not isinstance(gaps, Mapping):
-            raise ValueError(f"repair.gaps must be an object, not {gaps!r}.")
+            raise ValueError(f"repair.gaps must be an object, not {gaps!r:.80}.")
         return cls(
             groups=tuple(restored_group(one["group"], "repair.maps") for one in maps),
             maps=tuple(IncreasingMap(one["x"], one["y"]) for one in maps),
@@ -248,7 +257,7 @@ class Repair:
     @classmethod
     def from_json(cls, path: str | Path) -> Self:
         """Read the file that `to_json` wrote."""
-        return cls.from_dict(read_json(path))
+        return from_file(path, cls.from_dict)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the map of every group, score before against score after; give the axes."""
@@ -277,7 +286,7 @@ def _up_to_date(data: Any) -> Mapping[str, Any]:
         return _from_1(data)
     if not isinstance(version, str) or version.split(".")[0] != VERSION.split(".")[0]:
         raise ValueError(
-            f"The repair is of version {version!r}; this evenscore reads versions 1 and {VERSION}."
+            f"The repair is of version {version!r:.80}; this evenscore reads versions 1 and {VERSION}."
         )
     return data
 

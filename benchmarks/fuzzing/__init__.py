@@ -1,0 +1,1 @@
+"""Files that were altered, and what becomes of whoever reads them."""
