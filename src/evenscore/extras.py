@@ -10,6 +10,7 @@ EXTRAS = {
     "skops": ("skops", "files"),
     "jax": ("JAX", "neural"),
     "optax": ("Optax", "neural"),
+    "sqlglot": ("sqlglot", "files"),
 }
 """By the name it is imported under: what a package is called, and the extra that brings it."""
 _NEED_DOCSTRINGS = {"lightgbm"}  # they build some from others while they are imported

@@ -40,6 +40,13 @@ def audit(
     fail_on_gap: Annotated[
         bool, Option("--fail-on-gap", help="Exit with 1 if a gap lies beyond the tolerance.")
     ] = False,
+    save: Annotated[
+        Path | None,
+        Option(
+            help="Write the table of scores to this JSON file: `evenscore merge` adds such tables "
+            "up, and `audit` takes them."
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     r"""Audit a score: are groups treated alike where it will be cut?
@@ -48,6 +55,12 @@ def audit(
     they repay?). Without --label nothing can be said about errors, and who is
     selected is audited alone. If there are several rows per person, household or
     branch, say so with --cluster, or intervals are too narrow.
+
+    Rows may also be in a folder of Parquet files or a pattern of their names
+    (quoted), or in a DuckDB database, with --table or --query. Elsewhere, run
+    the query that `evenscore sql` prints, and audit the answer with --aggregated.
+    The scores of more than a million rows are put into bins; what that leaves
+    unknown is part of every interval, and the report says how much it is.
 
     Say with --cuts where the score will be cut. By default the rates of both
     errors are compared at these cuts, or those of --equal, and then every named
@@ -73,6 +86,10 @@ def audit(
       evenscore audit scores.parquet --label y --score s \
         --group sex --group race --tolerance 0.1 --fail-on-gap --quiet
 
+      evenscore audit 'scores/part-*.parquet' --label y --score s --group sex
+
+      evenscore audit bank.duckdb --table loans --label y --score s --group sex
+
       evenscore audit scores.csv --label y --score s --group race \
         --reference-group Caucasian --min-group-size 50
 
@@ -83,10 +100,13 @@ def audit(
     from evenscore.auditing.declared import Declared
 
     table = source.table
-    check_outputs(table, html=html, json=json)
+    check_outputs(table, html=html, json=json, save=save)
     if declare is not None:
-        check_outputs(declare, html=html, json=json)
-    result = FileAudit(source, gaps, asked).run(
+        check_outputs(declare, html=html, json=json, save=save)
+    asked_for = FileAudit(source, gaps, asked)
+    people = asked_for.read(quiet=quiet)
+    result = asked_for.run(
+        people,
         declared=Declared() if declare is None else Declared.from_toml(declare),
         name=table.name,
         command=command_line(),
@@ -98,6 +118,8 @@ def audit(
             result.to_html(html)
     if json is not None:
         result.to_json(json)
+    if save is not None:
+        people.grouped().save(save)
     console = Console(quiet=quiet)
     counts = None if result.provenance is None else result.provenance.rows
     if counts is not None and counts.left_out:
@@ -110,7 +132,7 @@ def audit(
         console.print(result.to_markdown(), markup=False, highlight=False, soft_wrap=True, end="")
     else:
         console.print(result)
-    say_written(html, json, quiet=quiet)
+    say_written(html, json, save, quiet=quiet)
     audits = [result, *(column.audit for column in result.columns)]
     every = [gap for audit in audits for gap in audit.gaps]
     unchecked = [gap for gap in every if gap.verdict == "undefined"]

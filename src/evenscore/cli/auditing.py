@@ -1,5 +1,6 @@
 """Auditing a file: what `evenscore audit` does, and `evenscore verify` does again."""
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -12,20 +13,23 @@ from typer import Option
 
 from evenscore.auditing.plain import from_plain
 from evenscore.cli.errors import say, sentences, working
-from evenscore.cli.options import AuditedSource, Called, Cluster, Gaps, Score, Seed
+from evenscore.cli.options import AuditedSource, Called, Cluster, Gaps, Seed
 from evenscore.gaps import GapFamily, RateConstraint
 from evenscore.gaps.catalogue import constraint_names
+from evenscore.gaps.cuts import DEFAULT_CUTS
 
 if TYPE_CHECKING:
     from evenscore.auditing.declared import Declared
+    from evenscore.auditing.provenance import InputFile
     from evenscore.auditing.result import AuditResult
+    from evenscore.files.people import People
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Called):
     """What else an audit is asked about the scores of a file."""
 
-    score: Score
+    score: Annotated[str | None, Option(help="The column of scores.")] = None
     cluster: Cluster = None
     tolerance: Annotated[
         float | None,
@@ -101,6 +105,7 @@ class FileAudit(NamedTuple):
 
     def run(
         self,
+        people: "People",
         *,
         declared: "Declared",
         name: str,
@@ -108,21 +113,13 @@ class FileAudit(NamedTuple):
         date: str,
         quiet: bool,
     ) -> "AuditResult":
-        """Read the file and audit it; `name` is what the file was called."""
+        """Audit the people of the file, which `read` gave; `name` is what it was called."""
         from evenscore.auditing.audit import audit_scores
-        from evenscore.auditing.provenance import ColumnRole, InputFile
-        from evenscore.files.scored import read_scores
+        from evenscore.auditing.provenance import ColumnRole
 
         source, gaps, asked = self
         constraints = self._constraints()
         with sentences(quiet=quiet):
-            people = source.read(
-                read_scores,
-                quiet=quiet,
-                score=asked.score,
-                as_table=True,
-                clusters=asked.cluster or (),
-            )
             for note in people.notes:
                 say(f"Note: {note}", quiet=quiet)
             with working("Auditing …", quiet=quiet):
@@ -140,10 +137,10 @@ class FileAudit(NamedTuple):
                     neg_label=people.neg_label,
                     trained_on=asked.trained_on,
                     declared=declared,
-                    title=asked.title or f"{name}: {asked.score} by {', '.join(source.group)}",
+                    title=asked.title or self._title(name),
                     pos_label=people.pos_label or None,
-                    outcomes_known=source.label is not None,
-                    zero_weights=people.rows.zero_weights,
+                    outcomes_known=self._outcomes_known,
+                    zero_weights=people.zero_weights,
                     notes=[*people.notes, *filter(None, [people.remark])],
                     columns=people.names,
                 )
@@ -161,7 +158,7 @@ class FileAudit(NamedTuple):
         ]
         assert result.provenance is not None
         provenance = result.provenance.of_file(
-            replace(InputFile.of(source.table), name=name),
+            replace(input_of(source.table), name=name),
             columns=columns,
             left_out=people.dropped,
             lacking=people.lacking,
@@ -171,6 +168,85 @@ class FileAudit(NamedTuple):
         )
         return replace(result, provenance=provenance)
 
+    def read(self, *, quiet: bool) -> "People":
+        """The people of the file, or of wherever the rows are."""
+        from evenscore.files.aggregated import is_saved, read_aggregated, read_saved
+        from evenscore.files.scored import read_scores
+        from evenscore.scores import GroupedScores
+
+        source, gaps, asked = self
+        self._constraints()  # refused before anything is read
+        if is_saved(source.table):
+            self._refuse_options()
+            return read_saved(source.table)
+        if asked.score is None and not source.aggregated:
+            raise ValueError("Say which column holds the scores with --score.")
+        if not source.group:
+            raise ValueError("Say at least one column of groups with --group.")
+        if source.aggregated:
+            for option, value in (("--weight", source.weight), ("--cluster", asked.cluster)):
+                if value:
+                    raise ValueError(
+                        f"{option} is about people, and a file that is --aggregated has only sums."
+                    )
+            with working(f"Reading {source.table.name} …", quiet=quiet):
+                return read_aggregated(
+                    source.table, label=source.label, score=asked.score or "score",
+                    groups=source.group, pos_label=source.pos_label,
+                    drop_missing=source.drop_missing, decimal=source.decimal,
+                )  # fmt: skip
+        bins = None
+        if source.bins_of is not None:
+            binned = GroupedScores.load(source.bins_of).binned
+            if binned is None or binned.bins is None:
+                raise ValueError(
+                    f"{source.bins_of} has no bins: it holds every score, and can be merged with "
+                    "any table."
+                )
+            bins = binned.bins
+        if not 0.0 <= source.accuracy < 0.5:
+            raise ValueError(
+                f"--accuracy must be at least 0 and below 0.5, not {source.accuracy:g}."
+            )
+        return source.read(
+            read_scores,
+            quiet=quiet,
+            score=asked.score,
+            as_table=True,
+            clusters=asked.cluster or (),
+            accuracy=source.accuracy,
+            cuts=gaps.where() or DEFAULT_CUTS,
+            bins=bins,
+            table_name=source.table_name,
+            query=source.query,
+        )
+
+    def _refuse_options(self) -> None:
+        """What says which columns to read says nothing about a saved table."""
+        source, asked = self.source, self.asked
+        given = {
+            "--score": asked.score, "--label": source.label, "--group": source.group,
+            "--weight": source.weight, "--cluster": asked.cluster, "--table": source.table_name,
+            "--query": source.query, "--aggregated": source.aggregated,
+            "--bins-of": source.bins_of, "--pos-label": source.pos_label,
+        }  # fmt: skip
+        for option, value in given.items():
+            if value:
+                raise ValueError(
+                    f"{source.table.name} is a table of scores, which has no columns to choose "
+                    f"from: leave out {option}."
+                )
+
+    @property
+    def _outcomes_known(self) -> bool:
+        from evenscore.files.aggregated import is_saved
+
+        return self.source.label is not None or is_saved(self.source.table)
+
+    def _title(self, name: str) -> str:
+        groups = ", ".join(self.source.group)
+        return f"{name}: {self.asked.score or 'score'} by {groups}" if groups else name
+
     def _constraints(self) -> list[str | GapFamily] | None:
         """The gaps to audit: None for the default ones, which an audit knows."""
         gaps = self.gaps
@@ -179,7 +255,20 @@ class FileAudit(NamedTuple):
         if gaps.equal is None:
             return None
         rates: list[str | GapFamily] = [RateConstraint(*gaps.rates(), cuts=gaps.where())]
-        return [*rates, *constraint_names()] if self.source.label is not None else rates
+        return [*rates, *constraint_names()] if self._outcomes_known else rates
+
+
+def input_of(path: Path) -> "InputFile":
+    """What a report says of its input: of several files, the SHA-256 is of their names and own."""
+    from evenscore.auditing.provenance import InputFile
+    from evenscore.files.collections import input_files
+
+    files = [InputFile.of(file) for file in input_files(path)]
+    if len(files) == 1 and not path.is_dir():
+        return files[0]
+    listed = "".join(f"{file.sha256}  {file.name}\n" for file in files)
+    digest = hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest()
+    return InputFile(path.name, sum(file.size for file in files), digest)
 
 
 def given_date(option: str | None) -> str:

@@ -14,10 +14,12 @@ from evenscore.cli.constraints import constraints
 from evenscore.cli.demo import demo
 from evenscore.cli.errors import GIVEN, say
 from evenscore.cli.fit import fit
+from evenscore.cli.merge import merge
 from evenscore.cli.plan import plan
 from evenscore.cli.repair import repair
 from evenscore.cli.reproduce import reproduce
 from evenscore.cli.score import score
+from evenscore.cli.sql import sql
 from evenscore.cli.tradeoff import tradeoff
 from evenscore.cli.verify import verify
 
@@ -52,7 +54,11 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_show_locals=False,  # they may hold data about people
 )
-for command in (audit, verify, fit, repair, score, tradeoff, plan, constraints, reproduce, demo):
+for command in (
+    *(audit, verify, sql, merge),
+    *(fit, repair, score, tradeoff, plan),
+    *(constraints, reproduce, demo),
+):
     app.command()(command)
 
 

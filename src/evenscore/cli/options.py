@@ -12,9 +12,9 @@ from typer import Argument, Option
 
 from evenscore.cli.errors import say, working
 from evenscore.files.atomic import target_file
+from evenscore.files.collections import input_files
 from evenscore.files.notation import Decimal as DecimalMark
 from evenscore.files.opening import AdvisedError
-from evenscore.files.ordinary import ordinary_file
 from evenscore.files.people import People
 from evenscore.gaps import Cuts, GapFamily, RateConstraint, RocConstraint
 from evenscore.gaps.catalogue import constraint_names
@@ -89,14 +89,50 @@ class Source(_Columns):
 
 @dataclass(frozen=True, kw_only=True)
 class AuditedSource(_Columns):
-    """A file whose rows may have no labels: the outcomes are not known yet."""
+    """Rows that may have no labels, in a file or where else data are, or a table of them."""
 
+    table: Annotated[
+        Path,
+        Argument(
+            help="A CSV or Parquet file, a folder of Parquet files or a pattern of their names, a "
+            "DuckDB database, or a table that --save wrote.",
+            metavar="FILE",
+        ),
+    ]
+    group: Annotated[
+        list[str], Option(help="A column of groups; with several, intersections.")
+    ] = ()  # type: ignore[assignment]
     label: Annotated[
         str | None,
         Option(
             help="The column of labels. Without it, who is selected is audited alone.",
             show_default="outcomes are unknown",
         ),
+    ] = None
+    table_name: Annotated[
+        str | None, Option("--table", help="A table or view of the DuckDB database.")
+    ] = None
+    query: Annotated[
+        str | None, Option(help="A query of the DuckDB database, whose rows are audited.")
+    ] = None
+    aggregated: Annotated[
+        bool,
+        Option(
+            "--aggregated",
+            help="The file is the answer to the query of `evenscore sql`: one row per score (or "
+            "bin), label and group, with the number of people in n.",
+        ),
+    ] = False
+    accuracy: Annotated[
+        float,
+        Option(
+            help="By how much bins may leave an AUC uncertain, where more than a million rows "
+            "have their scores put into bins; 0 asks for every score."
+        ),
+    ] = 1e-4
+    bins_of: Annotated[
+        str | None,
+        Option(help="A table that --save wrote: use its bins, so that the two can be merged."),
     ] = None
 
     def read(self, reader: Callable[..., Read], *, quiet: bool, **options: Any) -> Read:
@@ -354,6 +390,7 @@ _KINDS = {
     "json": ("JSON", (".json",)),
     "maps": ("maps as JSON", (".json",)),
     "model": ("a skops model", (".skops",)),
+    "save": ("a table of scores as JSON", (".json",)),
     "rows": ("rows as CSV or Parquet", (".csv", ".tsv", ".txt", ".parquet", ".pq")),
 }
 _ENDS = {end for _, ends in _KINDS.values() for end in ends} | {
@@ -369,7 +406,8 @@ def check_outputs(*sources: Path, **targets: Path | None) -> None:
     forbidden, twice to one file, or under a name that says that it is something else. Input that is
     no ordinary file is refused first.
     """
-    taken = {Path(os.path.realpath(ordinary_file(source))) for source in sources}
+    files = (file for source in sources for file in input_files(source))
+    taken = {Path(os.path.realpath(file)) for file in files}
     for kind, target in targets.items():
         if target is None:
             continue

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.console import Console
 from typer import Argument
 
-from evenscore.cli.auditing import FileAudit
+from evenscore.cli.auditing import FileAudit, input_of
 from evenscore.cli.errors import command
 from evenscore.cli.options import Quiet, Table
 
@@ -43,11 +43,10 @@ def verify(
       evenscore verify report.json scores.csv
     """
     from evenscore.auditing.differences import NOTHING, values
-    from evenscore.auditing.provenance import InputFile
 
     stored, then = _stored(report)
     assert then.file is not None
-    file = InputFile.of(table)
+    file = input_of(table)
     another = ""
     if (file.sha256, file.size) != (then.file.sha256, then.file.size):
         another = (
@@ -130,7 +129,9 @@ def _again(
     """The audit recomputed, as JSON has it."""
     assert then.file is not None
     try:
-        result = FileAudit.of(table, then.options).run(
+        audit = FileAudit.of(table, then.options)
+        result = audit.run(
+            audit.read(quiet=quiet),
             declared=then.declared,
             name=then.file.name,
             command=then.command,

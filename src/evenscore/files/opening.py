@@ -182,6 +182,11 @@ class TableFile:
         with _in_one_sentence(self.name):
             return self.connection.execute(sql, list(parameters))
 
+    def query_relation(self, sql: str) -> Any:
+        """The rows of a query as a DuckDB relation, which is computed when it is asked."""
+        with _in_one_sentence(self.name):
+            return self.connection.sql(sql)
+
     def one(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[Any, ...]:
         """The only row of a query's answer."""
         [row] = self.query(sql, parameters).fetchall()
@@ -260,23 +265,10 @@ def open_table(path: str | PathLike[str], *, wanted: Sequence[str] = ()) -> Iter
     ...         table.names, table.query("SELECT c1 FROM rows").fetchall()
     (('score', 'sex'), [('f',)])
     """
-    require("Reading a CSV or Parquet file", "duckdb")
-    import duckdb
-
     path = Path(path)
     first = _first_bytes(path)
-    config: dict[str, Any] = {
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-        # The statistics of a Parquet file leave NaN out: DuckDB would answer by them that there is
-        # none, and never look at the values.
-        "disabled_optimizers": "statistics_propagation",
-    }
     with ExitStack() as stack:
-        connection = stack.enter_context(duckdb.connect(config=config))
-        stack.enter_context(_in_one_sentence(path.name))
-        # DuckDB's progress bar would be drawn where there is no terminal, too.
-        connection.execute("SET enable_progress_bar = false")
+        connection = stack.enter_context(connected(path.name))
         content = plainly_named(path, stack)
         if first[:4] == b"PAR1":
             yield _parquet(path, content, connection)
@@ -290,6 +282,32 @@ def open_table(path: str | PathLike[str], *, wanted: Sequence[str] = ()) -> Iter
         table = _csv(path, as_utf8(path, encoding, folder), connection, wanted, packed=False)
         table.notes.append(f"{path.name} was read as {CALLED[encoding]} text: it is not UTF-8.")
         yield table
+
+
+@contextmanager
+def connected(name: str, *, database: Path | None = None) -> Iterator[Any]:
+    """A DuckDB connection of our own, to nothing or to a database, which is not written to.
+
+    What DuckDB says is said in one sentence about `name`.
+    """
+    require("Reading a CSV or Parquet file", "duckdb")
+    import duckdb
+
+    config: dict[str, Any] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        # The statistics of a Parquet file leave NaN out: DuckDB would answer by them that there is
+        # none, and never look at the values.
+        "disabled_optimizers": "statistics_propagation",
+    }
+    with ExitStack() as stack:
+        stack.enter_context(_in_one_sentence(name))
+        path = ":memory:" if database is None else str(database)
+        connection = duckdb.connect(path, read_only=database is not None, config=config)
+        stack.enter_context(connection)
+        # DuckDB's progress bar would be drawn where there is no terminal, too.
+        connection.execute("SET enable_progress_bar = false")
+        yield connection
 
 
 UNNAMED = "Unnamed:"
@@ -337,11 +355,11 @@ def _parquet(path: Path, content: Path, connection: Any) -> TableFile:
     # have their own.
     columns = ", ".join(f"{quoted(name)} AS c{k}" for k, name in enumerate(unique))
     rows.project(columns).create_view("rows")
-    names = _top_names(connection, content)
+    names = parquet_names(connection, content)
     return TableFile(path, "parquet", names, types, ",", connection)
 
 
-def _top_names(connection: Any, content: Path) -> tuple[str, ...]:
+def parquet_names(connection: Any, content: Path) -> tuple[str, ...]:
     """The names of a Parquet file's columns as they are written, without those of nested values."""
     sql = "SELECT name, num_children FROM parquet_schema(?)"
     names = []

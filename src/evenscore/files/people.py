@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,15 @@ from evenscore.files.opening import TableFile
 from evenscore.files.values import Check, Column, selection
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Floats
+from evenscore.scores.bins import Bins
 from evenscore.scores.distribution import check_weights
+from evenscore.scores.frames import read_frame
 from evenscore.scores.labels import cross
 from evenscore.scores.reading import Rows, cluster_numbers, positive_texts, text_order
 
 DROP = ", or ask for --drop-missing"
+MANY_ROWS = 1_000_000
+"""Rows of a file beyond which scores are put into bins: so many are sorted in a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +32,8 @@ class People:
     `dropped` of the file's `total` rows lacked a value, `lacking` says in which column (a row may
     lack several).
     `count` is how many people a row stands for (None: one). `notes` are sentences about
-    how the file was read.
+    how the file was read. `table` is that of the people if it was made where the rows are: then
+    there are no `rows`, and `weightless` of them weighed nothing.
     """
 
     rows: Rows
@@ -40,6 +45,13 @@ class People:
     lacking: Mapping[str, int] = field(default_factory=dict)
     neg_label: str = ""
     notes: tuple[str, ...] = ()
+    table: GroupedScores | None = None
+    weightless: int = 0
+
+    @property
+    def zero_weights(self) -> int:
+        """How many rows weigh nothing: they are in no table."""
+        return self.rows.zero_weights if self.table is None else self.weightless
 
     @property
     def remark(self) -> str:
@@ -50,6 +62,8 @@ class People:
 
     def grouped(self) -> GroupedScores:
         """The table that an audit is a function of."""
+        if self.table is not None:
+            return self.table
         rows = self.rows
         assert rows.score is not None
         decoded = (rows.score, rows.positive, rows.codes, rows.groups)
@@ -138,22 +152,9 @@ class PeopleColumns:
 
         A column "score" becomes the people's score. With `counted`, equal rows come as one.
         """
-        columns, written, other = {**beside}, "", ""
-        positive = np.zeros(1, dtype=bool)  # by label
-        if self.label is not None:
-            texts = self.label.distinct_texts(kept, 1000)
-            if not texts:
-                raise ValueError(f"{self.label} has no labels: every row lacks something.")
-            positive, written = positive_texts(texts, pos_label, str(self.label), "--pos-label")
-            columns["label"] = self.label.code_of(texts)
-            other = next(t.strip() for t, is_it in zip(texts, positive, strict=True) if not is_it)
-        elif pos_label is not None:
-            raise ValueError("--pos-label names a label, and there is no --label.")
-        labels = [_group_texts(column, kept) for column in self.groups]
-        for k, column in enumerate(self.groups):
-            columns[f"group{k}"] = column.code_of(labels[k])
-        if self.weight is not None:
-            columns["weight"] = self.weight.number
+        coded = self._coded(kept, pos_label)
+        positive, labels = coded.positive, coded.texts
+        columns = {**beside, **coded.columns}
         for k, column in enumerate(self.clusters):
             columns[f"cluster{k}"] = column.code_of_all(kept)
         sql = selection(columns, kept)
@@ -169,12 +170,7 @@ class PeopleColumns:
         )
         if not len(codes):
             raise ValueError(f"{table.name} has nobody to audit: every row lacks something.")
-        if len(crossed) < 2:
-            shown = " and ".join(repr(column.name) for column in self.groups)
-            raise ValueError(
-                f"{table.name} has only the group {crossed[0]!r} in {shown}: there is no other "
-                "to compare with."
-            )
+        self._check_groups(crossed)
         weight, score, count = (
             np.asarray(arrays[name], dtype=np.float64) if name in arrays else None
             for name in ("weight", "score", "n")
@@ -193,14 +189,105 @@ class PeopleColumns:
         people = People(
             rows,
             names,
-            written,
+            coded.written,
             total,
             total - n,
             count,
-            neg_label=other,
+            neg_label=coded.other,
             notes=tuple(table.notes),
         )
         return people, arrays
+
+    def grouped(
+        self,
+        kept: str,
+        total: int,
+        score: str,
+        *,
+        pos_label: str | None,
+        accuracy: float,
+        cuts: Any = None,
+        bins: Bins | None = None,
+    ) -> People:
+        """The people of the rows kept, as a table that DuckDB makes: by bins, if they are many."""
+        coded = self._coded(kept, pos_label)
+        columns = {"score": score, **coded.columns}
+        if self.label is not None:
+            known = ", ".join(str(k) for k in np.flatnonzero(coded.positive))
+            columns["label"] = f"CAST({columns['label']} IN ({known}) AS INTEGER)"
+        table = self.groups[0].table
+        keys = [f"group{k}" for k in range(len(self.groups))]
+        reading = read_frame(
+            table.query_relation(selection(columns, kept)),
+            score="score",
+            label=None if self.label is None else "label",
+            group=keys,
+            weight=None if self.weight is None else "weight",
+            accuracy=accuracy,
+            cuts=cuts,
+            bins=bins,
+            few_rows=MANY_ROWS,
+        )
+        scores = reading.scores
+        codes: list[Any] = [code if len(keys) > 1 else (code,) for code in scores.groups]
+        texts = [tuple(coded.texts[k][part] for k, part in enumerate(code)) for code in codes]
+        groups: tuple[Hashable, ...] = tuple(text if len(keys) > 1 else text[0] for text in texts)
+        self._check_groups(groups)
+        scores = replace(scores, groups=groups)
+        nobody = Rows(np.zeros(0, dtype=bool), np.zeros(0, dtype=np.intp), groups)
+        n, weightless = round(float(scores.cell_counts.sum())), reading.survey.zero_weights
+        return People(
+            nobody,
+            tuple(column.name for column in self.groups),
+            coded.written,
+            total,
+            total - n - weightless,
+            neg_label=coded.other,
+            notes=tuple(table.notes),
+            table=scores,
+            weightless=weightless,
+        )
+
+    def _coded(self, kept: str, pos_label: str | None) -> "_Coded":
+        columns, written, other = {}, "", ""
+        positive = np.zeros(1, dtype=bool)  # by label
+        if self.label is not None:
+            texts = self.label.distinct_texts(kept, 1000)
+            if not texts:
+                raise ValueError(f"{self.label} has no labels: every row lacks something.")
+            positive, written = positive_texts(texts, pos_label, str(self.label), "--pos-label")
+            columns["label"] = self.label.code_of(texts)
+            other = next(t.strip() for t, is_it in zip(texts, positive, strict=True) if not is_it)
+        elif pos_label is not None:
+            raise ValueError("--pos-label names a label, and there is no --label.")
+        labels = [_group_texts(column, kept) for column in self.groups]
+        for k, column in enumerate(self.groups):
+            columns[f"group{k}"] = column.code_of(labels[k])
+        if self.weight is not None:
+            columns["weight"] = self.weight.number
+        return _Coded(columns, positive, labels, written, other)
+
+    def _check_groups(self, groups: Sequence[Hashable]) -> None:
+        if len(groups) < 2:
+            shown = " and ".join(repr(column.name) for column in self.groups)
+            raise ValueError(
+                f"{self.groups[0].table.name} has only the group {groups[0]!r} in {shown}: there "
+                "is no other to compare with."
+            )
+
+
+class _Coded(NamedTuple):
+    """Labels, groups and weights as SQL, by name: labels and groups as positions of texts.
+
+    `positive` says which labels are positive; `written` and `other` are the two as they are
+    written.
+    """
+
+    columns: dict[str, str]
+    positive: NDArray[np.bool_]
+    texts: list[list[str]]
+    written: str
+    other: str
 
 
 def _group_texts(column: Column, kept: str) -> list[str]:

@@ -3,14 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
+from typing import Any
 
 import numpy as np
 
+from evenscore.files.collections import open_rows
 from evenscore.files.notation import Decimal, as_numbers, refuse_columns
-from evenscore.files.opening import TableFile, open_table
-from evenscore.files.people import DROP, People, PeopleColumns, check_roles
+from evenscore.files.opening import TableFile
+from evenscore.files.people import DROP, MANY_ROWS, People, PeopleColumns, check_roles
 from evenscore.files.values import Column, refuse, selection
 from evenscore.scores.arrays import Floats, Ints
+from evenscore.scores.bins import Bins
 from evenscore.scores.labels import shown
 
 _FEW = 0.1  # with fewer distinct scores than this share of the rows, DuckDB counts them
@@ -28,6 +31,11 @@ def read_scores(
     drop_missing: bool = False,
     as_table: bool = False,
     decimal: Decimal = "auto",
+    accuracy: float = 1e-4,
+    cuts: Any = None,
+    bins: Bins | None = None,
+    table_name: str | None = None,
+    query: str | None = None,
 ) -> People:
     """Read the rows of a file; whatever does not fit is refused in a sentence that says where.
 
@@ -35,13 +43,15 @@ def read_scores(
     which rows belong together. With `as_table`, and without weights and clusters, equal rows may
     come as one with a count: faster if there are few distinct scores, slower if there are many.
     (Weights are not added up by DuckDB: in parallel, sums of fractions would differ in the last
-    digits from run to run.)
+    digits from run to run.) Where there are more than a million rows that are not of a CSV file,
+    their scores are put into bins, to this `accuracy`, finest at the `cuts`; an accuracy of 0 asks
+    for every score. With `bins` it is done in any case, by these.
     """
     weights = [] if weight is None else [weight]
     labels = [] if label is None else [label]
     check_roles(label=labels, score=[score], group=groups, weight=weights, cluster=clusters)
     wanted = [*labels, score, *groups, *weights, *clusters]
-    with open_table(path, wanted=wanted) as table:
+    with open_rows(path, wanted=wanted, table=table_name, query=query) as table:
         table.require(wanted)
         columns = PeopleColumns.named(table, label, groups, weight, clusters)
         column = Column.named(table, score)
@@ -52,6 +62,13 @@ def read_scores(
         columns = columns.weighted_by(heavy)
         checks = [*column.number_checks(), *columns.checks()]
         total, kept, lacking = refuse(table, checks, drop_missing=drop_missing, option=DROP)
+        many = table.kind != "csv" and total > MANY_ROWS and accuracy > 0.0
+        if as_table and not clusters and (many or bins is not None):
+            people = columns.grouped(
+                kept, total, column.number, pos_label=pos_label, accuracy=accuracy, cuts=cuts,
+                bins=bins,
+            )  # fmt: skip
+            return replace(people, lacking=lacking)
         counted = False
         if as_table and not weights and not clusters:
             distinct = f"SELECT approx_count_distinct({column.number}) FROM rows WHERE {kept}"

@@ -126,8 +126,12 @@ def read_frame(
     cuts: CutsInUse | None = None,
     bins: Bins | None = None,
     drop_missing: bool = False,
+    few_rows: int = FEW_ROWS,
 ) -> FrameReading:
-    """The table of a frame, and what was seen on the way; see `GroupedScores.from_frame`."""
+    """The table of a frame, and what was seen on the way; see `GroupedScores.from_frame`.
+
+    Up to `few_rows` rows are grouped by their scores.
+    """
     columns = FrameColumns(score, label, _names(group), weight)
     if not isinstance(accuracy, int | float) or not 0.0 <= accuracy < 0.5:
         raise ValueError(f"accuracy must be at least 0 and below 0.5, not {accuracy!r}.")
@@ -138,7 +142,7 @@ def read_frame(
     reader = _Reader(lazy, columns, found, pos_label, group_order)
     if bins is not None:
         return reader.reading(reader.ask(bins).table(bins), 2)
-    if accuracy == 0.0 or found.n <= FEW_ROWS or found.low == found.high:
+    if accuracy == 0.0 or found.n <= few_rows or found.low == found.high:
         return reader.reading(reader.ask(None).table(None), 2)
     thresholds = () if cuts is None else cuts.thresholds
     bins = Bins.between(found.low, found.high, (_LEVEL,), apart=thresholds)

@@ -365,7 +365,7 @@ class GroupedScores:
     @classmethod
     def from_bins(
         cls,
-        bins: Bins,
+        bins: Bins | None,
         key: Ints,
         lowest: Floats,
         highest: Floats,
@@ -379,7 +379,8 @@ class GroupedScores:
         Parameters
         ----------
         bins
-            The bins; they are kept, so that tables of the same bins can be added up.
+            The bins; they are kept, so that tables of the same bins can be added up. None if they
+            are not known.
         key
             The number of each row's bin.
         lowest, highest
