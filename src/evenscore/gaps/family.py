@@ -159,8 +159,8 @@ class GapFamily(ABC):
     ) -> list[list[Estimate]]:
         """The estimates of several families of this class; unless it knows better, by bootstrap.
 
-        As if the table were exact: `family_estimates` sees to `brackets`. The settings of all differ
-        in their pairs at most. A class that shares work between its families does so here.
+        As if the table were exact: `family_estimates` sees to `brackets`. The settings of all
+        differ in their pairs at most. A class that shares work between its families does so here.
         """
         return [
             family._estimated(scores, asked)
