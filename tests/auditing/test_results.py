@@ -92,7 +92,7 @@ def test_no_number_is_rounded(result):
     curve = blocks["curves"]["roc_gaps"][0]
     assert curve["simultaneous_high"] == result.roc_gaps[0].simultaneous_high.tolist()
     assert blocks["cuts_in_use"]["chosen"]["fpr"]["value"] == result.thresholds.fpr.value.tolist()
-    assert data["schema_version"] == "3.1"
+    assert data["schema_version"] == "3.2"
     assert data["settings"]["evenscore_version"] == es.__version__
 
 

@@ -338,7 +338,7 @@ def test_reports_that_cannot_be_verified(folder, tmp_path):
         ("[]", "a.json: This is not an audit"),
         ('{"format": "evenscore.repair"}', "a.json: This is not an audit"),
         ('{"format": "evenscore.audit", "schema_version": "9.0"}', "of schema version 9.0"),
-        ('{"format": "evenscore.audit", "schema_version": "3.1"}', "audit lacks 'title'"),
+        ('{"format": "evenscore.audit", "schema_version": "3.2"}', "audit lacks 'title'"),
     ):
         path.write_text(text)
         assert message in refused("verify", path, table)

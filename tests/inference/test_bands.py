@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from binning import drawn_rows
 from conftest import draw, gap_estimates, often
 
 from evenscore import GroupedScores, RocConstraint, RocCurve
@@ -533,3 +534,20 @@ def test_split_ties_show_no_gap_between_groups_of_one_law():
     assert split.value == 0.0
     assert split.low < 0.0 < split.high
     assert split.p_value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("method", ["dkw", "simultaneous"])
+def test_a_certificate_of_a_table_of_bins_is_no_narrower_than_that_of_the_rows(method):
+    rows = drawn_rows(n=2000, level=5, shift=0.05)
+    exact, binned = (
+        certify(table, 0.3, method=method, n_rates=51, n_resamples=100)
+        for table in (rows.exact, rows.binned)
+    )
+    assert binned.reach >= exact.reach - 0.005  # the bootstrap sees other ties
+    for on in ("negatives", "positives"):
+        rates = np.linspace(0.01, 0.99, 60)
+        one, two = (
+            roc_gap_band(table, on, rates, kind="dkw") for table in (rows.exact, rows.binned)
+        )
+        assert np.all(two.low <= one.low + 1e-9)
+        assert np.all(two.high >= one.high - 1e-9)

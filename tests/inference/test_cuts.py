@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from binning import binned_rows, drawn_rows
 from conftest import draw
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
 from evenscore import GroupedScores, RocConstraint
@@ -12,6 +15,7 @@ from evenscore.inference.cuts import ratio_limits, ratio_table
 from evenscore.inference.intervals import wilson
 from evenscore.inference.paired import PairedScores
 from evenscore.inference.shares import share_size
+from evenscore.scores.brackets import selected_between
 from evenscore.scores.reading import read_rows
 
 
@@ -391,3 +395,52 @@ def test_ratios_to_a_reference_cover(sizes, rates, kind):
             held += bool(found.ratio.low[0, 0] <= rates[0] / rates[1] <= found.ratio.high[0, 0])
     assert known > 0.98 * runs
     assert 0.93 < held / known < 0.995
+
+
+# ---------------------------------------------------------------------- tables of bins
+
+
+@pytest.mark.slow
+@given(binned_rows(), st.sampled_from(["high", "low"]), st.booleans(), st.integers(0, 99))
+def test_rates_and_ratios_at_a_threshold_within_a_bin_hold_those_of_the_rows(
+    rows, side, inclusive, seed
+):
+    cuts = np.random.default_rng(seed).choice(rows.score, 3)
+    exact, binned = (
+        cut_table(table, cuts, side=side, inclusive=inclusive)
+        for table in (rows.exact, rows.binned)
+    )
+    for name in ("selection_rate", "fpr", "fnr", "precision"):
+        one, two = getattr(exact, name), getattr(binned, name)
+        known = ~np.isnan(one.value) & ~np.isnan(two.value)
+        assert np.all(one.value[known] >= two.low[known] - 1e-9)
+        assert np.all(one.value[known] <= two.high[known] + 1e-9)
+    one, two = (
+        ratio_table(table, cuts, reference=0, side=side, inclusive=inclusive).ratio
+        for table in (rows.exact, rows.binned)
+    )
+    known = ~np.isnan(one.value) & ~np.isnan(two.value)
+    assert np.all(one.value[known] >= two.low[known] - 1e-9)
+    assert np.all(one.value[known] <= two.high[known] + 1e-9)
+    for gap, other in zip(
+        rate_difference_estimates(rows.exact, cuts[0]),
+        rate_difference_estimates(rows.binned, cuts[0]),
+        strict=True,
+    ):
+        assert np.isnan(gap.value) or abs(gap.value - other.value) <= other.bracket + 1e-9
+        assert np.isnan(gap.value) or other.low - 1e-9 <= gap.value <= other.high + 1e-9
+
+
+def test_a_ratio_without_chance_is_between_the_extreme_ones_of_the_bin():
+    """With very many people, the interval is that of the least over the most, and back."""
+    rows = drawn_rows(n=400, level=2)
+    weight = {"weight": np.full(400, 1e8), "count": np.full(400, 1e8)}
+    binned = GroupedScores.from_bins(
+        rows.bins, rows.bins.key(rows.score), rows.score, rows.score, rows.positive, rows.group,
+        ("a", "b"), **weight,
+    )  # fmt: skip
+    cut = float(np.median(rows.score))
+    least, most = (part.sum(axis=1)[0] for part in selected_between(binned, np.array([cut])))
+    found = ratio_table(binned, [cut], reference=1).ratio
+    assert found.low[0, 0] == pytest.approx(least[0] / most[1], rel=1e-3)
+    assert found.high[0, 0] == pytest.approx(most[0] / least[1], rel=1e-3)

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from binning import binned_rows
 from conftest import draw
+from hypothesis import given
 from scipy.stats import ttest_ind
 
 from evenscore import GroupedScores
@@ -131,3 +133,16 @@ def test_coverage(sizes, law, weighted, clustered):
         found = MeanDifferences(scores).between([(1, 0)])
         held += bool(found.low[0] <= d <= found.high[0])
     assert 0.91 < held / runs < 0.99
+
+
+@pytest.mark.slow
+@given(binned_rows(largest=40))
+def test_mean_differences_of_a_table_of_bins_hold_those_of_the_rows(rows):
+    pairs = rows.exact.pairs()
+    for on in ("both", "positives", "negatives"):
+        exact, binned = (
+            MeanDifferences(table).between(pairs, on) for table in (rows.exact, rows.binned)
+        )
+        known = ~np.isnan(binned.low) & ~np.isnan(exact.value)
+        assert np.all(exact.value[known] >= binned.low[known] - 1e-9)
+        assert np.all(exact.value[known] <= binned.high[known] + 1e-9)

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from binning import binned_rows
 from conftest import draw
+from hypothesis import given
 from scipy.stats import ks_2samp, norm
 
 from evenscore import GroupedScores
@@ -101,3 +103,12 @@ def test_coverage(sizes, shift, kind):
     assert low / runs < 0.075
     assert high / runs < 0.03
     assert (low + high) / runs < 0.085
+
+
+@pytest.mark.slow
+@given(binned_rows())
+def test_ks_of_a_table_of_bins_may_be_as_large_as_its_interval_says(rows):
+    exact, binned = (ks_distances(table).distance for table in (rows.exact, rows.binned))
+    known = ~np.isnan(binned.high)
+    assert np.all(exact.value[known] >= binned.value[known] - 1e-12)
+    assert np.all(exact.value[known] <= binned.high[known] + 1e-12)

@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from binning import binned_rows
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from evenscore import GroupedScores
@@ -100,3 +103,14 @@ def test_coverage(levels):
         found = top(law[pick], big[pick], [50])
         held += bool(found.share.low[0, 1] <= truth <= found.share.high[0, 1])
     assert 0.93 < held / runs < 0.995
+
+
+@given(binned_rows(), st.integers(1, 20), st.sampled_from(["high", "low"]))
+def test_those_in_an_open_bin_at_the_boundary_may_all_be_of_one_group(rows, k, side):
+    k = min(k, len(rows.score))
+    exact, binned = (
+        top_k(Ladder.make(table, "everyone", side), [k]).share
+        for table in (rows.exact, rows.binned)
+    )
+    assert np.all(exact.value >= binned.low - 1e-9)
+    assert np.all(exact.value <= binned.high + 1e-9)

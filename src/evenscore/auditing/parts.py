@@ -1,6 +1,7 @@
 """The parts of an audit: frozen, labelled, plain data."""
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
 from typing import Literal
 
 from evenscore.gaps.cuts import Cuts
@@ -104,18 +105,32 @@ class BinnedScores:
     gap: float
 
     def __str__(self) -> str:
-        known = [
-            f"{what} uncertain by at most {number:.1g}"
-            for what, number in (("an AUC", self.auc), ("a gap at the cuts in use", self.gap))
-            if number == number
-        ]
-        leaves = f", which leaves {' and '.join(known)}" if known else ""
+        parts = (("an AUC", self.auc), ("a gap at the cuts in use", self.gap))
+        known = [(what, f"by at most {rounded_up(most)}") for what, most in parts if most == most]
+        leaves = ""
+        if known:
+            (what, most), *rest = known
+            more = "".join(f" and {other} {by}" for other, by in rest)
+            leaves = f", which leaves {what} uncertain {most}{more}"
         return (
             f"The scores were grouped into {self.bins:,} bins; the order within {self.open:,} of "
             f"them is not known{leaves}. Intervals, verdicts and certificates include that; tests "
             "of equal distributions, calibration and cuts found to be even take everybody to have "
             "the highest score of their bin."
         )
+
+
+def rounded_up(number: float) -> str:
+    """A bound with two digits, never less than it is.
+
+    >>> rounded_up(0.01234), rounded_up(0.0004), rounded_up(0.0)
+    ('0.013', '0.0004', '0')
+    """
+    if number == 0.0:
+        return "0"
+    exact = Decimal(repr(number))
+    digit = Decimal((0, (1,), exact.adjusted() - 1))
+    return f"{exact.quantize(digit, rounding=ROUND_CEILING).normalize():f}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -161,14 +161,14 @@ class MeanDifferences:
         if has_open_bins(scores):
             first, second = (column[classes].sum(axis=0) for column in self._widths)
             moved, spread = ratio(first, weight, 0.0), second[one] + second[two]
-            apart = np.sqrt(ratio(spread, total, 0.0)) * ratio(scale, np.sqrt(plain), np.inf)
+            apart = np.sqrt(ratio(spread, total, 0.0)) * ratio(scale, np.sqrt(plain))
             ends = [
                 ratio(mean[one] - mean[two] + by, np.maximum(scale + wide, 0.0))
                 for by in (-moved[one], moved[two])
                 for wide in (-apart, apart)
             ]
             # Were all scores of a group equal, d would have no end.
-            endless = apart >= scale
+            endless = ~(apart < scale)
             down = np.where(endless, np.nan, value - np.min(ends, axis=0))
             up = np.where(endless, np.nan, np.max(ends, axis=0) - value)
             reasons = [
@@ -183,5 +183,5 @@ class MeanDifferences:
         scores = self.scores
         assert scores.binned is not None
         lowest, highest = scores.binned.extent(scores.score)
-        width = (highest - lowest) / self._unit
+        width = np.minimum(highest - lowest, self._unit * 1e9) / self._unit  # of one bin, no unit
         return np.stack([scores.by_cell(scores.weight * width**power) for power in (1, 2)])
