@@ -13,7 +13,7 @@ EXTRAS = {
 """By the name it is imported under: what a package is called, and the extra that brings it."""
 
 LEAST = {"lightgbm": (4, 6)}
-"""Versions below which a package is not used: older ones write beyond their memory (CVE-2024-43598)."""
+"""Versions below which a package is not used, for safety: CVE-2024-43598 is of older ones."""
 
 
 def require(what: str, *packages: str) -> None:

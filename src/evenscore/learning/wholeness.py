@@ -85,9 +85,7 @@ def check_numbers(owner: Any, name: str, shape: tuple[int, ...], *, above: float
     raise ValueError(f"{type(owner).__name__}.{name} must hold numbers.")
 
 
-def check_array(
-    called: str, value: Any, shape: tuple[int, ...], *, above: float = -np.inf
-) -> None:
+def check_array(called: str, value: Any, shape: tuple[int, ...], *, above: float = -np.inf) -> None:
     """Refuse numbers that are not of a shape, finite and large enough.
 
     Parameters

@@ -45,7 +45,9 @@ class IncreasingMap:
             if array.ndim != 1 or len(array) == 0 or not np.all(np.isfinite(array)):
                 raise ValueError(f"The {name} of a map must be a list of finite numbers.")
             if not isinstance(given, np.ndarray) and any(isinstance(v, str | bool) for v in given):
-                raise ValueError(f"The {name} of a map must be a list of numbers, not {given!r:.80}.")
+                raise ValueError(
+                    f"The {name} of a map must be a list of numbers, not {given!r:.80}."
+                )
             repeated = array[1:] <= array[:-1]
             if repeated.any():
                 k = int(np.argmax(repeated))
