@@ -13,7 +13,8 @@ from evenscore.learning.wholeness import check_numbers, check_positions, part_of
 ONES = np.ones(3)
 SCALING = FeatureScaling(ONES, ONES, ONES, ONES, True, np.array([0, 2]))
 ODD = [None, "x", 1, [1.0, 1.0, 1.0], np.ones(2), np.ones((3, 1)), np.arange(3), ONES * np.nan,
-       ONES * np.inf, np.array(["a", "b", "c"]), np.array([1.0, None, 2.0], dtype=object)]  # fmt: skip
+       ONES * np.inf, np.array(["a", "b", "c"]),
+       np.array([1.0, None, 2.0], dtype=object)]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
