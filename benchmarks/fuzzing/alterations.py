@@ -185,7 +185,9 @@ def _letters(text: str, rng: random.Random) -> str:
     letters = list(text)
     for _ in range(rng.choice((1, 1, 10))):
         if letters:
-            letters[rng.randrange(len(letters))] = chr(rng.choice((0, 10, 32, 45, 57, 61, 255, 65533)))
+            letters[rng.randrange(len(letters))] = chr(
+                rng.choice((0, 10, 32, 45, 57, 61, 255, 65533))
+            )
     return "".join(letters)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import gc
 import io
 import math
 import os
@@ -17,7 +18,7 @@ import duckdb  # noqa: F401
 import lightgbm  # noqa: F401
 import skops.io  # noqa: F401
 
-import evenscore.cli.score  # noqa: F401
+import evenscore.cli.score
 import evenscore.learning.boosted
 import evenscore.learning.linear
 import evenscore.learning.neural  # noqa: F401
@@ -31,6 +32,7 @@ SECONDS = 30.0  # of the clock, after which an attempt hangs
 def prepare(folder: Path) -> None:
     """Import the rest of what a command imports, by one that is refused."""
     _scored(folder / "no.skops", folder / "no.csv", folder / "no.out.csv")
+    gc.freeze()  # children then share what is there
 
 
 def attempt(model: Path, table: Path, output: Path) -> tuple[str, str]:

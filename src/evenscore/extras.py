@@ -16,7 +16,7 @@ EXTRAS = {
 _NEED_DOCSTRINGS = {"lightgbm"}  # they build some from others while they are imported
 
 LEAST = {"lightgbm": (4, 6)}
-"""Versions below which a package is not used: older ones write beyond their memory (CVE-2024-43598)."""
+"""Versions below which a package is not used, for safety: CVE-2024-43598 is of older ones."""
 
 
 def require(what: str, *packages: str) -> None:

@@ -189,6 +189,37 @@ def test_what_is_no_json_is_refused(tmp_path):
         es.AuditResult.from_json(path)
 
 
+ODD = [None, True, -1, 10**400, 1e308, "", "x", [], [[]], {}, [None] * 3, float("inf")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["audit-1.0-two.json", "audit-2.0.json", "audit-3.1.json"])
+def test_altered_files_of_every_version_are_refused_in_a_sentence(name, tmp_path):
+    """A place at a time, down to those within lists; many are read, as what they say can be."""
+    whole = (Path(__file__).parents[1] / "stored" / name).read_text(encoding="utf-8")
+    path, places = tmp_path / "a.json", []
+    for key, part in json.loads(whole).items():
+        first = part[0] if isinstance(part, list) and part else None
+        places += [(key,)]
+        places += [(key, k) for k in part] if isinstance(part, dict) else []
+        places += [(key, 0, k) for k in first] if isinstance(first, dict) else []
+    for number, place in enumerate(places):
+        for odd in ODD[number % 6 :: 6]:
+            data = json.loads(whole)
+            holder = data
+            for key in place[:-1]:
+                holder = holder[key]
+            holder[place[-1]] = odd
+            path.write_text(json.dumps(data), encoding="utf-8")
+            try:
+                es.AuditResult.from_json(path)
+            except ValueError as error:
+                told = str(error)
+                assert told.startswith("a.json")
+                assert told.endswith(".")
+                assert len(told) < 300
+
+
 # ---------------------------------------------------------------------- shown
 
 

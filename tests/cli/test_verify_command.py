@@ -16,6 +16,7 @@ from running import people, refused, run, write, write_parquet
 
 import evenscore as es
 from evenscore.auditing import provenance as recorded
+from evenscore.auditing.differences import Value
 from evenscore.auditing.result import AuditResult
 from evenscore.cli.auditing import Asked, FileAudit, given_date
 from evenscore.cli.options import AuditedSource, Gaps
@@ -359,6 +360,34 @@ def test_an_option_of_a_later_version_is_named(folder, tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(data), encoding="utf-8")
     told = refused("verify", tmp_path / "a.json", folder / "scores.csv")
     assert told.endswith("The option 'of_tomorrow' is not known to this evenscore.")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("weight", -1, "The option weight must be of type text, not -1."),
+        ("score", [1, 2], "The option score must be of type text, not [1, 2]."),
+        ("cuts", 1e308, "The option cuts must be of type text, not 1e+308."),
+        ("group", "sex", "The option group must be a list, not 'sex'."),
+        ("seed", None, "The option seed must be of type whole number, not None."),
+        ("group", None, "The option 'group' is missing."),
+    ],
+)
+def test_an_option_of_another_kind_is_named(folder, tmp_path, name, value, told):
+    data = AuditResult.from_json(folder / "report.json").to_dict()
+    options = dict(data["provenance"]["options"])
+    options[name] = value
+    if told.endswith("missing."):
+        del options[name]
+    data["provenance"]["options"] = options
+    changed = AuditResult.from_dict(data).provenance.sealed()
+    data["provenance"]["stated_sha256"] = changed.stated_sha256
+    (tmp_path / "a.json").write_text(json.dumps(data), encoding="utf-8")
+    assert refused("verify", tmp_path / "a.json", folder / "scores.csv").endswith(told)
+
+
+def test_a_number_that_no_double_holds_differs():
+    assert not Value((), 10**400, 1.5).close
 
 
 def test_options_are_carried_whatever_they_are():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evenscore.learning.network import forward, hidden_layers
+from evenscore.learning.network import check_layers, forward, hidden_layers
 
 
 def test_forward_is_layer_after_layer():
@@ -34,3 +34,24 @@ def test_without_a_deviation_it_starts_constant():
     layers = hidden_layers([50, 50], np.random.default_rng(4), 0.01)
     spread = np.concatenate([part.ravel() for layer in layers for part in layer])
     assert np.std(spread) == pytest.approx(0.01, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        [],
+        [5],
+        [(np.ones((2, 1)),)],
+        [(np.ones((2, 1)), [1.0])],
+        [(np.ones((2, 1)), np.ones(1).astype(int))],
+        [(np.ones((3, 1)), np.ones(1))],
+        [(np.ones((2, 2)), np.ones(2))],
+        [(np.ones((2, 4)), np.ones(4)), (np.ones((3, 1)), np.ones(1))],
+        [(np.ones((2, 1)), np.array([np.nan]))],
+        [(np.ones((2, 1)), np.ones(()))],
+    ],
+)
+def test_what_is_no_network_is_refused(layers):
+    check_layers([(np.ones((2, 4)), np.ones(4)), (np.ones((4, 1)), np.ones(1))], 2)
+    with pytest.raises(ValueError, match=r"^(Layer \d|A network) must .*\.$"):
+        check_layers(layers, 2)

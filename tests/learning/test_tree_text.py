@@ -43,8 +43,15 @@ def strange_rows():
     return X
 
 
-@pytest.mark.parametrize("options", [{}, {"categorical": ()}, {"categorical": (),
-                         "monotone": (1, 0, -1)}, {"min_rows": 300, "rounds": 1}], ids=str)  # fmt: skip
+OPTIONS = [
+    {},
+    {"categorical": ()},
+    {"categorical": (), "monotone": (1, 0, -1)},
+    {"min_rows": 300, "rounds": 1},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_scores_are_those_of_the_text_as_it_was_to_the_last_bit(options):
     booster = grown(**options)
     whole = booster.to_text(booster.n_trees)
@@ -56,7 +63,7 @@ def test_scores_are_those_of_the_text_as_it_was_to_the_last_bit(options):
 
 
 def test_what_was_understood_is_understood_again(text):
-    head, trees, tail = parts_of(text)
+    _, trees, tail = parts_of(text)
     assert (len(trees), joined(text, n_trees=6)) == (6, text)
     assert "parameters" in tail
     assert "parameters" not in understood(text)
@@ -101,7 +108,7 @@ def test_a_number_that_cannot_be_is_refused_with_or_without_sizes(text, key, val
         with pytest.raises(ValueError, match=r"^(Tree|The) .*\.$") as caught:
             understood(one, 3)
         assert "\n" not in str(caught.value)
-        with pytest.raises(ValueError, match="[Tt]ree"):
+        with pytest.raises(ValueError, match=r"[Tt]ree"):
             LightGBMBooster.check_text(one, 3)
 
 

@@ -98,7 +98,13 @@ def test_points_that_would_make_it_decrease_are_left_out():
         ([0, np.nan], [0, 1], "The x of a map must be a list of finite numbers"),
         ([], [], "finite numbers"),
         ([0, 1], [0, 1, 2], "A map has 2 knots x but 3 values y"),
-        (["a"], [0], "x must be a number or several"),
+        (["a"], [0], "The x of a map must be a list of finite numbers"),
+        ([10**400], [0], "The x of a map must be a list of finite numbers"),
+        ([[[]]], [0], "The x of a map must be a list of finite numbers"),
+        ([-1.7e308, 1.7e308], [0, 1], "The x and y of a map are too far apart"),
+        ([0, 1], [-1.7e308, 1.7e308], "The x and y of a map are too far apart"),
+        ([-1.7e308], [1.7e308], "The x and y of a map are too far apart"),
+        ([*range(999), False], [*range(1000)], r"must be a list of numbers, not \[0, .{70,80}\.$"),
         (["0", "1"], [0, 1], r"The x of a map must be a list of numbers, not \['0', '1'\]"),
         ([0, 1], [False, True], "The y of a map must be a list of numbers"),
     ],
@@ -120,3 +126,13 @@ def test_by_group_in_pieces():
     np.testing.assert_array_equal(found[codes == -1], score[codes == -1])
     for k in range(3):
         np.testing.assert_array_equal(found[codes == k], made[k](score[codes == k]))
+
+
+def test_by_group_where_there_are_many():
+    rng = np.random.default_rng(0)
+    score, codes = rng.normal(size=5000), rng.integers(-1, 50, 5000)
+    codes[codes == 7] = 8  # nobody
+    made = tuple(IncreasingMap(np.array([0.0]), np.array([float(k)])) for k in range(50))
+    np.testing.assert_array_equal(
+        apply_by_group(score, codes, made), np.where(codes < 0, score, score + codes)
+    )

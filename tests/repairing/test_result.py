@@ -172,6 +172,36 @@ def test_what_is_no_json(text, tmp_path):
         Repair.from_json(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (json.dumps({**WHOLE, "maps": 5}), r"^maps\.json: The maps of a repair must be a list"),
+        (json.dumps({**WHOLE, "conflicts": 10**400}), r"^maps\.json: repair\.conflicts .{,120}$"),
+        (json.dumps({**WHOLE, "gaps": {"before": [{
+            "name": "g", "value": 10**400, "low": 0, "high": 0, "method": "",
+            "confidence_level": 0.9}]}}), r"value must be a number that double precision holds\.$"),
+        (f'{{"maps": {"1" * 5000}}}', r"maps\.json holds a number of too many digits\.$"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_refused_with_the_name_of_the_file(text, told, tmp_path):
+    (tmp_path / "maps.json").write_text(text)
+    with pytest.raises(ValueError, match=told) as caught:
+        Repair.from_json(tmp_path / "maps.json")
+    assert "maps.json" in str(caught.value)
+
+
+def test_a_score_that_a_map_takes_beyond_all_numbers():
+    fair = Repair(("a",), (IncreasingMap([0], [1.7e308]),))
+    with (
+        np.errstate(over="ignore"),
+        pytest.raises(
+            ValueError,
+            match=r"^y_score is 1e\+308 at row 1, which its map takes beyond double precision",
+        ),
+    ):
+        fair.transform([1.0, 1e308], sensitive_features=["a", "a"])
+
+
 def test_text_is_not_a_path():
     with pytest.raises(ValueError, match="from_json takes the path of a file"):
         Repair.from_json(json.dumps(WHOLE))

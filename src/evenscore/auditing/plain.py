@@ -91,16 +91,15 @@ def from_plain(kind: Any, data: Any, where: str = "") -> Any:
         return _number(data, where)
     if origin is np.ndarray:
         return _array(data, where)
-    if origin is tuple:
+    if origin in (tuple, list):
         if isinstance(data, str) or not isinstance(data, Sequence):
             raise ValueError(f"{where} must be a list, not {data!r:.80}.")
-        kinds = arguments if arguments[-1] is not Ellipsis else arguments[:1] * len(data)
+        alike = origin is list or arguments[-1] is Ellipsis
+        kinds = arguments[:1] * len(data) if alike else arguments
         if len(kinds) != len(data):
             raise ValueError(f"{where} must be a list of {len(kinds)}, not {data!r:.80}.")
         pairs = enumerate(zip(kinds, data, strict=True))
-        return tuple(from_plain(part, x, f"{where}[{i}]") for i, (part, x) in pairs)
-    if origin is list:
-        return list(from_plain(tuple[*arguments, ...], data, where))
+        return origin(from_plain(part, x, f"{where}[{i}]") for i, (part, x) in pairs)
     if origin is Mapping:
         if not isinstance(data, Mapping):
             raise ValueError(f"{where} must be an object, not {data!r:.80}.")

@@ -142,7 +142,7 @@ def json_of(content: bytes, name: str) -> Any:
 
 
 def from_file(path: str | Path, reader: Callable[[Any], T]) -> T:
-    """What a reader of plain data makes of a JSON file; whatever it refuses, with the file's name."""
+    """What a reader of plain data makes of a JSON file; what it refuses, with the file's name."""
     data = read_json(path)
     try:
         return reader(data)

@@ -350,13 +350,13 @@ def booster_class(booster: str | type[Booster]) -> type[Booster]:
 
 
 def tree_threads(n_jobs: int | None, n_rows: int) -> int:
-    """As many as asked for, up to all there are; by default one, and for many rows as many as OpenMP allows (0).
+    """As many as asked for, up to all there are; else one, of many rows what OpenMP allows (0).
 
     The trees of some ten thousand rows take a moment each. Threads that wait for each other many
     times a second gain little on an idle machine, and on a busy one they cost minutes.
     """
     if n_jobs is not None:
-        return min(int(effective_n_jobs(int(n_jobs))), cpu_count())
+        return min(int(effective_n_jobs(int(n_jobs))), int(cpu_count()))
     return 1 if n_rows < _MANY else 0
 
 

@@ -286,7 +286,8 @@ def _up_to_date(data: Any) -> Mapping[str, Any]:
         return _from_1(data)
     if not isinstance(version, str) or version.split(".")[0] != VERSION.split(".")[0]:
         raise ValueError(
-            f"The repair is of version {version!r:.80}; this evenscore reads versions 1 and {VERSION}."
+            f"The repair is of version {version!r:.80}; this evenscore reads versions 1 and "
+            f"{VERSION}."
         )
     return data
 

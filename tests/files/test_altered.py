@@ -1,0 +1,267 @@
+"""Model files: the same model is the same bytes, and an altered one is refused in a sentence."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import skops.io
+from running import refused, run
+
+import evenscore as es
+from evenscore.files.archives import canonical
+from evenscore.files.features import Feature
+from evenscore.files.models import TableModel, load_model, save_model
+
+BENCHMARKS = str(Path(__file__).resolve().parents[2] / "benchmarks")
+
+
+def rows():
+    rng = np.random.default_rng(0)
+    y, X = rng.integers(0, 2, 200), rng.normal(size=(200, 3))
+    X[:, 0] += y
+    return X, y
+
+
+def table_model(scorer):
+    X, y = rows()
+    features = (Feature("a"), Feature("b", ("u", "v")))
+    return TableModel(scorer.fit(X, y), features, "y", "1", ("g",), "0.2.0")
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return table_model(es.LinearScorer())
+
+
+@pytest.fixture(scope="module")
+def boosted():
+    return table_model(es.BoostedScorer(n_estimators=3, random_state=0))
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n0.5,u\n1e3,v\n-2,w\n")
+    return path
+
+
+# ---------------------------------------------------------------------- the same bytes
+
+
+def test_a_model_is_the_same_bytes_whenever_it_is_saved(linear, boosted, tmp_path):
+    for model in (linear, boosted):
+        one = save_model(tmp_path / "one.skops", model).read_bytes()
+        assert save_model(tmp_path / "two.skops", model).read_bytes() == one
+        loaded = load_model(tmp_path / "one.skops")
+        np.testing.assert_array_equal(loaded.score(rows()[0]), model.score(rows()[0]))
+        assert save_model(tmp_path / "three.skops", loaded).read_bytes() == one
+        assert canonical(one) == one
+
+
+def test_a_fit_is_the_same_bytes_in_this_process(linear, tmp_path):
+    again = table_model(es.LinearScorer())
+    one, two = (save_model(tmp_path / f"{k}.skops", m) for k, m in enumerate((linear, again)))
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_objects_that_are_one_stay_one():
+    shared = np.arange(3.0)
+    content = canonical(skops.io.dumps({"a": [shared, shared], "b": shared.copy(), "c": b"x"}))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert archive.namelist() == ["1.npy", "2.npy", "3.bin", "schema.json"]
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+    read = skops.io.loads(content)
+    assert read["a"][0] is read["a"][1]
+    assert read["a"][0] is not read["b"]
+    assert read["c"] == b"x"
+
+
+@pytest.mark.slow
+def test_a_fit_is_the_same_bytes_in_every_process(tmp_path):
+    """Whatever the seed of hashes is, and the number of threads that OpenMP allows."""
+    rng = np.random.default_rng(0)
+    lines = [f"{a:.4f},{b},{int(a > 0)},{g}" for a, b, g in zip(
+        rng.normal(size=300), rng.choice(["u", "v", "w"], 300), rng.choice(["f", "m"], 300),
+        strict=True)]  # fmt: skip
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,y,g", *lines]) + "\n")
+    for kind in ("linear", "boosted"):
+        found = set()
+        for seed in "12":
+            out = tmp_path / f"{kind}-{seed}.skops"
+            told = [kind, "--constraint", "inter_group", "--tolerance", "0.5", "-o", str(out)]
+            subprocess.run(
+                [sys.executable, "-m", "evenscore.cli", "fit", str(tmp_path / "t.csv"), "--label",
+                 "y", "--group", "g", "--quiet", "--model", *told],
+                check=True,
+                env={**os.environ, "PYTHONHASHSEED": seed, "OMP_NUM_THREADS": seed},
+            )  # fmt: skip
+            found.add(out.read_bytes())
+        assert len(found) == 1
+
+
+# ---------------------------------------------------------------------- altered files
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (dict(features=()), "TableModel.features must hold features"),
+        (dict(features=[Feature("a")]), "TableModel.features must be of type tuple, not list"),
+        (dict(features=("a", "b")), "TableModel.features must hold features"),
+        (dict(features=(Feature(5), Feature("b", ("u", "v")))), "Feature.name must be of type str"),
+        (dict(features=(Feature("a"), Feature("b", ("u", 5)))), "Feature.categories must hold tex"),
+        (dict(features=(Feature("a"), Feature("b", ("u", "u")))), "must hold 1 to 100 different"),
+        (dict(features=(Feature("a"), Feature("b", ()))), "must hold 1 to 100 different texts"),
+        (dict(features=(Feature("a"), Feature("b", percent=5))), "Feature.percent must be of type"),
+        (dict(features=tuple(map(Feature, "aab"))), "TableModel.features names a column twice"),
+        (dict(features=tuple(map(Feature, "ab"))), "make 2 features, and its scorer takes 3"),
+        (dict(groups="g"), "TableModel.groups must be of type tuple"),
+        (dict(groups=(5,)), "TableModel.groups must hold names"),
+        (dict(label=None), "TableModel.label must be of type str, not NoneType"),
+        (dict(scorer=None), "TableModel.scorer must be a scorer"),
+    ],
+    ids=str,
+)
+def test_a_model_with_an_odd_part(linear, table, tmp_path, changed, told):
+    path = save_model(tmp_path / "m.skops", replace(linear, **changed))
+    sentence = refused("score", path, table, "-o", tmp_path / "out.csv")
+    assert sentence.startswith("m.skops is not a model that `evenscore fit` wrote: ")
+    assert told in sentence
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_trees_that_lightgbm_would_crash_on(boosted, table, tmp_path):
+    text = boosted.scorer.model_
+    scorer = es.BoostedScorer()
+    vars(scorer).update(vars(boosted.scorer))
+    for old, new in {
+        "left_child=": "left_child=900000000 ",
+        "num_tree_per_iteration=1": "num_tree_per_iteration=0",
+        "tree_sizes=": "tree_sizes=999999999 ",
+        "leaf_value=": "leaf_value=inf ",
+        text: text[:500],
+    }.items():
+        scorer.model_ = text.replace(old, new, 1)
+        path = save_model(tmp_path / "m.skops", replace(boosted, scorer=scorer))
+        if old == "tree_sizes=":  # sizes are written anew
+            assert run("score", path, table, "-o", tmp_path / "out.csv").exit_code == 0
+            continue
+        sentence = refused("score", path, table, "-o", tmp_path / "other.csv")
+        assert "m.skops is not a model that `evenscore fit` wrote: T" in sentence
+
+
+def test_no_score_is_written_that_is_not_finite(linear, table, tmp_path):
+    scorer = es.LinearScorer()
+    vars(scorer).update(vars(linear.scorer))
+    scorer.coef_ = np.array([1.7e308, 1.7e308, 1.7e308])
+    path = save_model(tmp_path / "m.skops", replace(linear, scorer=scorer))
+    sentence = refused("score", path, table, "-o", tmp_path / "out.csv")
+    assert sentence.startswith("m.skops gives row ")
+    assert "of rows.csv a score that is not a finite number" in sentence
+    assert [file.name for file in tmp_path.iterdir() if "out" in file.name] == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process is forked for every attempt")
+def test_altered_files_are_refused_or_score():
+    """A small sample of benchmarks/fuzz_models.py, which forks and is run as it stands."""
+    done = subprocess.run(
+        [sys.executable, f"{BENCHMARKS}/fuzz_models.py", "--samples", "25"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = done.stdout.splitlines()
+    assert [line.split("attempts")[0].split()[-1] for line in told] == ["25"] * 4
+    assert all(" refused" in line and " scored" in line for line in told)
+
+
+# ---------------------------------------------------------------------- altered maps
+
+
+def maps_file(tmp_path, *maps, **more):
+    content = {
+        "format": "evenscore.repair",
+        "version": "2.0",
+        "score_column": "a",
+        "columns": ["b"],
+    }
+    path = tmp_path / "maps.json"
+    path.write_text(json.dumps({**content, "maps": maps, **more}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("maps", "told"),
+    [
+        ([{"group": "u", "x": [10**400], "y": [1]}], "The x of a map must be a list of finite num"),
+        ([{"group": "u", "x": [-1.7e308, 1.7e308], "y": [0, 1]}], "too far apart for double preci"),
+        ([{"group": "u", "x": [-1.7e308], "y": [1.7e308]}], "too far apart for double precision"),
+        ([{"group": 1, "x": [0], "y": [1]}, {"group": "1", "x": [0], "y": [2]}],
+         "has two maps for what a file calls the group '1'"),
+        ([{"group": "\ud800", "x": [0], "y": [1]}], r"the group '\ud800', which is not UTF-8 text"),
+        ([{"group": "u", "x": [[[]]], "y": [1]}], "The x of a map must be a list of finite numb"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_maps_with_odd_numbers_and_groups(table, tmp_path, maps, told):
+    sentence = refused("score", maps_file(tmp_path, *maps), table, "-o", tmp_path / "out.csv")
+    assert sentence.startswith("maps.json")
+    assert told in sentence
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_maps_that_are_no_json_or_too_long(table, tmp_path):
+    path = tmp_path / "maps.json"
+    for text, told in {
+        f'{{"format": "evenscore.repair", "maps": [{"1" * 5000}]}}': "a number of too many digits",
+        '{"a":': "is not a JSON file",
+        '{"a":' * 100_000: "is not a JSON file",
+        json.dumps({"format": "x" * 5000}): "it says that it is 'xxx",
+        "[1]": "is neither a model from `fit` nor the maps from `repair`",
+    }.items():
+        path.write_text(text)
+        sentence = refused("score", path, table, "-o", tmp_path / "out.csv")
+        assert sentence.startswith("maps.json ")
+        assert told in sentence
+        assert len(sentence) < 300
+
+
+def test_a_map_that_takes_a_score_beyond_all_numbers(tmp_path):
+    table = tmp_path / "rows.csv"
+    table.write_text("a,b\n1,u\n1e308,u\n")
+    path = maps_file(tmp_path, {"group": "u", "x": [0], "y": [1.7e308]})
+    sentence = refused("score", path, table, "-o", tmp_path / "out.csv")
+    assert sentence.startswith("maps.json gives row 2 of rows.csv a score that is not a finite num")
+
+
+def test_groups_of_many_columns(tmp_path):
+    """No table of all combinations is made: of 70 columns it would not fit in any memory."""
+    names = [f"g{k}" for k in range(70)]
+    maps = [{"group": [text] * 70, "x": [0], "y": [k]} for k, text in enumerate("vu")]
+    path = maps_file(tmp_path, *maps, columns=names)
+    rows = [",".join(["5", *[text] * 70]) for text in "uv"]
+    mixed = ",".join(["5", *["u"] * 69, "v"])
+    (tmp_path / "rows.csv").write_text("\n".join([",".join(["a", *names]), *rows, mixed]) + "\n")
+    out = tmp_path / "out.csv"
+    run("score", path, tmp_path / "rows.csv", "-o", out, "--unseen", "unchanged")
+    scores = [line.split(",")[-1] for line in out.read_text().splitlines()]
+    assert scores == ["repaired_score", "6.0", "5.0", "5.0"]
+
+
+@pytest.mark.slow
+def test_more_groups_than_fit_in_two_bytes(tmp_path):
+    maps = [{"group": f"n{k}", "x": [0], "y": [k]} for k in range(70_000)]
+    (tmp_path / "rows.csv").write_text("a,b\n1,n69999\n1,n3\n")
+    out = tmp_path / "out.csv"
+    result = run("score", maps_file(tmp_path, *maps), tmp_path / "rows.csv", "-o", out)
+    assert result.exit_code == 0, result.stderr
+    assert out.read_text().splitlines()[1:] == ["1,n69999,70000.0", "1,n3,4.0"]
