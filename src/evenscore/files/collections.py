@@ -21,6 +21,7 @@ from evenscore.files.opening import (
 )
 from evenscore.files.ordinary import ordinary_file, plainly_named
 
+_ATTACHED = "es_database"
 _DATABASES = (".duckdb", ".ddb", ".db")
 
 
@@ -123,18 +124,29 @@ def _database(path: Path, table: str | None, query: str | None) -> Iterator[Tabl
     require("Reading a DuckDB database", "duckdb")
     if (table is None) == (query is None):
         raise ValueError(f"{path.name} is a database: say which rows with --table or --query.")
-    ordinary_file(path)
-    with connected(path.name, database=path) as connection:
-        if table is not None:
-            known = [row[0] for row in connection.execute(
-                "SELECT DISTINCT table_name FROM information_schema.tables "
-                "WHERE table_catalog = current_database() ORDER BY 1").fetchall()]  # fmt: skip
-            if table not in known:
-                shown = listed([repr(name) for name in known[:20]]) if known else "none"
-                raise ValueError(f"{path.name} has no table {table!r}; it has {shown}.")
-            rows = connection.sql(f"SELECT * FROM {quoted(table)}")
+    with ExitStack() as stack:
+        connection = stack.enter_context(connected(path.name))
+        file = str(plainly_named(ordinary_file(path), stack)).replace("'", "''")
+        connection.execute(f"ATTACH '{file}' AS {_ATTACHED} (READ_ONLY)")
+        known = connection.execute(
+            "SELECT table_schema, table_name FROM information_schema.tables "
+            "WHERE table_catalog = ? ORDER BY ALL",
+            [_ATTACHED],
+        ).fetchall()
+        # What is made on the way is made in memory, and names are looked for in the database, too.
+        schemas = dict.fromkeys(["main", *(schema for schema, _ in known)])
+        places = ",".join(f"{_ATTACHED}.{quoted(schema)}" for schema in schemas)
+        connection.execute(f"SET search_path = '{places.join(['memory.main,', ''])}'")
+        if query is not None:
+            rows = connection.sql(f"SELECT * FROM ({query.strip().rstrip(';')})")
         else:
-            rows = connection.sql(f"SELECT * FROM ({str(query).strip().rstrip(';')})")
+            names = {f"{schema}.{name}": (schema, name) for schema, name in known}
+            names |= {name: (schema, name) for schema, name in reversed(known)}
+            if table not in names:
+                shown = listed([repr(name) for _, name in known[:20]]) if known else "none"
+                raise ValueError(f"{path.name} has no table {table!r}; it has {shown}.")
+            schema, name = names[table]
+            rows = connection.sql(f"SELECT * FROM {_ATTACHED}.{quoted(schema)}.{quoted(name)}")
         yield _viewed(path, rows, connection, ())
 
 

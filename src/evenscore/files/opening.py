@@ -285,11 +285,8 @@ def open_table(path: str | PathLike[str], *, wanted: Sequence[str] = ()) -> Iter
 
 
 @contextmanager
-def connected(name: str, *, database: Path | None = None) -> Iterator[Any]:
-    """A DuckDB connection of our own, to nothing or to a database, which is not written to.
-
-    What DuckDB says is said in one sentence about `name`.
-    """
+def connected(name: str) -> Iterator[Any]:
+    """A DuckDB connection of our own; what DuckDB says is said in one sentence about `name`."""
     require("Reading a CSV or Parquet file", "duckdb")
     import duckdb
 
@@ -302,9 +299,7 @@ def connected(name: str, *, database: Path | None = None) -> Iterator[Any]:
     }
     with ExitStack() as stack:
         stack.enter_context(_in_one_sentence(name))
-        path = ":memory:" if database is None else str(database)
-        connection = duckdb.connect(path, read_only=database is not None, config=config)
-        stack.enter_context(connection)
+        connection = stack.enter_context(duckdb.connect(config=config))
         # DuckDB's progress bar would be drawn where there is no terminal, too.
         connection.execute("SET enable_progress_bar = false")
         yield connection
