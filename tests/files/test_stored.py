@@ -130,7 +130,7 @@ BAD = {
     "a list": ([1], "does not hold grouped scores: its format is not 'evenscore.scores'"),
     "another format": ({"format": "evenscore.audit"}, "does not hold grouped scores"),
     "no version": ({"version": None}, "is of version None of evenscore.scores, and this evenscore"),
-    "a later version": ({"version": "2.0"}, "is of version '2.0' of .* reads 1.0"),
+    "a later version": ({"version": "2.0"}, "is of version '2.0' of .* reads 1.1"),
     "a number for a version": ({"version": 1.0}, "is of version 1.0"),
     "no column": ({"score": None}, "lacks the list 'score'"),
     "no groups": ({"groups": "ab"}, "lacks the list 'groups'"),
@@ -166,7 +166,7 @@ def test_what_does_not_fit_is_refused_in_one_sentence(tmp_path, case):
 
 def test_a_minor_version_may_add_entries(tmp_path):
     path = tmp_path / "s.json"
-    path.write_text(json.dumps({**GOOD, "version": "1.7", "bins": [1, 2]}))
+    path.write_text(json.dumps({**GOOD, "version": "1.7", "boxes": [1, 2]}))
     assert GroupedScores.load(path).groups == ("a", "b")
 
 

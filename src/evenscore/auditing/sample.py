@@ -133,7 +133,7 @@ def warnings_about(
         warnings.append(numbers.sentence)
     if sample.distinct_scores == 1:
         warnings.append("All scores are equal: the score ranks nobody.")
-    elif sample.tied_share > 0.1:
+    elif sample.tied_share > 0.1 and scores.binned is None:  # `result.binned` says it better
         warnings.append(
             f"{sample.tied_share:.0%} of the people share their score with somebody "
             f"({sample.distinct_scores:,} distinct scores): a tie counts half in an AUC, and "

@@ -1,0 +1,276 @@
+"""Audits of folders, patterns, databases, answers to a GROUP BY and saved tables."""
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from running import numbers, people, refused, run, write, write_parquet
+
+import evenscore as es
+from evenscore.files import people as people_module
+from evenscore.files import scored as scored_module
+
+COLUMNS = ("--label", "repaid", "--pos-label", "yes", "--score", "score", "--group", "sex")
+
+
+@pytest.fixture
+def rows():
+    return people(900)
+
+
+@pytest.fixture
+def few_are_many(monkeypatch):
+    """Files of more than 100 rows have their scores put into bins."""
+    for module in (people_module, scored_module):
+        monkeypatch.setattr(module, "MANY_ROWS", 100)
+
+
+def part(rows, which):
+    return {name: [column[k] for k in which] for name, column in rows.items()}
+
+
+def audited(tmp_path, *arguments):
+    """The numbers of an audit, whatever its title and file."""
+    result = run("audit", *arguments, "--json", tmp_path / "audit.json", "--quiet")
+    assert result.exit_code == 0, result.output
+    content = numbers(tmp_path / "audit.json")
+    return {name: value for name, value in content.items() if name not in ("title", "provenance")}
+
+
+# ---------------------------------------------------------------------- folders and patterns
+
+
+def test_a_folder_and_a_pattern_are_the_rows_of_their_files(tmp_path, rows):
+    whole = write_parquet(tmp_path / "all.parquet", rows)
+    folder = tmp_path / "parts"
+    (folder / "more").mkdir(parents=True)
+    for k, name in enumerate(("a.parquet", "b.parquet", "more/c.parquet")):
+        write_parquet(folder / name, part(rows, range(300 * k, 300 * (k + 1))))
+    (folder / "_SUCCESS").write_text("")
+    (folder / "_delta.parquet").write_text("not rows")
+    expected = audited(tmp_path, whole, *COLUMNS)
+    assert audited(tmp_path, folder, *COLUMNS) == expected
+    assert audited(tmp_path, folder / "**" / "[abc].parquet", *COLUMNS) == expected
+
+
+def test_folders_named_after_values_add_a_column(tmp_path, rows):
+    whole = write_parquet(tmp_path / "all.parquet", rows)
+    for sex in ("female", "male"):
+        folder = tmp_path / "by" / f"sex={sex}"
+        folder.mkdir(parents=True)
+        some = part(rows, [k for k, value in enumerate(rows["sex"]) if value == sex])
+        del some["sex"]
+        write_parquet(folder / "part.parquet", some)
+    assert audited(tmp_path, tmp_path / "by", *COLUMNS) == audited(tmp_path, whole, *COLUMNS)
+
+
+def test_folders_and_patterns_that_cannot_be_read(tmp_path, rows):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    assert "is a folder without Parquet files" in refused("audit", folder, *COLUMNS)
+    assert "No file has a name like" in refused("audit", tmp_path / "no-*.parquet", *COLUMNS)
+    write(folder / "rows.parquet", rows)
+    assert "rows.parquet is not a Parquet file" in refused("audit", folder, *COLUMNS)
+    write_parquet(folder / "rows.parquet", rows)
+    write_parquet(folder / "other.parquet", {"score": [1.0]})
+    assert refused("audit", folder, *COLUMNS).startswith("empty ")
+    assert "would be written over" in refused(
+        "audit", folder, *COLUMNS, "--save", folder / "rows.parquet"
+    )
+
+
+# ---------------------------------------------------------------------- databases
+
+
+@pytest.fixture
+def database(tmp_path, rows):
+    path = tmp_path / "bank.duckdb"
+    connection = duckdb.connect(str(path))
+    connection.register("people", pa.table(rows))
+    connection.execute("CREATE TABLE loans AS SELECT * FROM people")
+    connection.execute('CREATE SCHEMA "odd name"')
+    connection.execute('CREATE VIEW "odd name"."wo""men" AS SELECT * FROM loans')
+    connection.close()
+    return path
+
+
+def test_a_table_a_view_and_a_query_of_a_database(tmp_path, rows, database):
+    expected = audited(tmp_path, write_parquet(tmp_path / "all.parquet", rows), *COLUMNS)
+    before = database.read_bytes()
+    for how in (
+        ("--table", "loans"),
+        ("--table", 'wo"men'),
+        ("--table", 'odd name.wo"men'),
+        ("--query", "SELECT * FROM loans -- all of them\n;"),
+        ("--query", 'SELECT * FROM "odd name"."wo""men"'),
+    ):
+        assert audited(tmp_path, database, *how, *COLUMNS) == expected, how
+    assert database.read_bytes() == before
+
+
+def test_what_a_database_cannot_be_asked(tmp_path, rows, database):
+    def told(*arguments):
+        return refused("audit", database, *arguments, *COLUMNS)
+
+    assert "say which rows with --table or --query" in told()
+    assert "say which rows with --table or --query" in told("--table", "a", "--query", "b")
+    assert "has no table 'loan'; it has 'loans' and 'wo\"men'" in told("--table", "loan")
+    assert told("--query", "DROP TABLE loans").startswith("bank.duckdb cannot be read: ")
+    assert told("--query", "SELECT 1").startswith("bank.duckdb has no column")
+    junk = tmp_path / "junk.duckdb"
+    junk.write_bytes(b"junk" * 5000)
+    assert "junk.duckdb cannot be read" in refused("audit", junk, "--table", "t", *COLUMNS)
+    table = write(tmp_path / "t.csv", rows)
+    assert "--table is for a DuckDB database" in refused("audit", table, "--table", "t", *COLUMNS)
+
+
+# ---------------------------------------------------------------------- bins
+
+
+def test_many_rows_are_put_into_bins_and_it_is_said(tmp_path, rows, few_are_many):
+    path = write_parquet(tmp_path / "t.parquet", rows)
+    result = run("audit", path, *COLUMNS, "--json", tmp_path / "a.json", "--accuracy", "0.2")
+    assert "bins" in result.stdout
+    assert "share their score" not in result.stdout
+    stored = es.AuditResult.from_json(tmp_path / "a.json")
+    exact = audited(tmp_path, path, *COLUMNS, "--accuracy", "0")
+    assert exact["binned"] is None
+    for gap, expected in zip(stored.gaps, exact["gaps"], strict=True):
+        assert abs(gap.value - expected["value"]) <= gap.bracket + 1e-12
+    verified = run("verify", tmp_path / "a.json", path)
+    assert verified.exit_code == 0, verified.output
+    assert "--accuracy must be at least 0" in refused("audit", path, *COLUMNS, "--accuracy", "1")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_twelve_months_are_the_year(tmp_path, rows, few_are_many, kind):
+    writer = write_parquet if kind == "parquet" else write
+    rows["weight"] = [1 + k % 3 for k in range(900)]
+    weighted = (*COLUMNS, "--weight", "weight")
+    year = writer(tmp_path / f"year.{kind}", rows)
+    first = write_parquet(tmp_path / "first.parquet", rows)
+    run("audit", first, *weighted, "--save", tmp_path / "bins.json", "--quiet")
+    assert es.GroupedScores.load(tmp_path / "bins.json").binned is not None
+    alike = ("--bins-of", tmp_path / "bins.json")
+    tables = []
+    for month in range(12):
+        path = writer(tmp_path / f"{month}.{kind}", part(rows, range(month, 900, 12)))
+        tables.append(tmp_path / f"{month}.json")
+        result = run("audit", path, *weighted, *alike, "--save", tables[-1], "--quiet")
+        assert result.exit_code == 0, result.output
+    result = run("merge", *tables, "-o", tmp_path / "year.json")
+    assert "12 tables of 900 people in 2 groups." in result.stdout
+    run("audit", year, *weighted, *alike, "--save", tmp_path / "whole.json", "--quiet")
+    assert (tmp_path / "year.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
+    merged, whole = (audited(tmp_path, tmp_path / name) for name in ("year.json", "whole.json"))
+    assert merged == whole
+
+
+def test_tables_that_do_not_add_up(tmp_path, rows, few_are_many):
+    for name, factor in (("a", 1.0), ("b", 1.5)):
+        some = {**rows, "score": [factor * score for score in rows["score"]]}
+        path = write_parquet(tmp_path / f"{name}.parquet", some)
+        run("audit", path, *COLUMNS, "--save", tmp_path / f"{name}.json", "--quiet")
+    told = refused("merge", tmp_path / "a.json", tmp_path / "b.json", "-o", tmp_path / "c.json")
+    assert "b.json cannot be added to the others" in told
+    assert "different bins" in told
+    assert not (tmp_path / "c.json").exists()
+    assert "two tables or more" in refused("merge", tmp_path / "a.json", "-o", tmp_path / "c.json")
+    assert "written over" in refused(
+        "merge", tmp_path / "a.json", tmp_path / "b.json", "-o", tmp_path / "a.json"
+    )
+
+
+def test_a_saved_table_has_no_columns_to_choose_from(tmp_path, rows):
+    path = write(tmp_path / "t.csv", rows)
+    run("audit", path, *COLUMNS, "--save", tmp_path / "t.json", "--quiet")
+    assert "leave out --score" in refused("audit", tmp_path / "t.json", "--score", "score")
+    direct, saved = (
+        audited(tmp_path, *arguments) for arguments in ((path, *COLUMNS), (tmp_path / "t.json",))
+    )
+    assert [gap["value"] for gap in direct["gaps"]] == [gap["value"] for gap in saved["gaps"]]
+    told = refused("audit", path, *COLUMNS, "--bins-of", tmp_path / "t.json")
+    assert "has no bins: it holds every score" in told
+
+
+def test_what_is_needed_is_asked_for(tmp_path, rows):
+    path = write(tmp_path / "t.csv", rows)
+    assert "with --score" in refused("audit", path, "--group", "sex")
+    assert "with --group" in refused("audit", path, "--score", "score")
+
+
+# ---------------------------------------------------------------------- the query, and its answer
+
+
+def answered(tmp_path, rows, *options):
+    """The answer that DuckDB gives to the query that the command prints."""
+    result = run("sql", "--table", "loans", "--score", "score", "--label", "repaid", "--group",
+                 "sex", "--dialect", "duckdb", *options)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    connection = duckdb.connect()
+    connection.register("loans", pa.table(rows))
+    answer = connection.sql(result.stdout.rstrip().rstrip(";"))
+    answer.write_csv(str(tmp_path / "answer.csv"))
+    answer.write_parquet(str(tmp_path / "answer.parquet"))
+    return tmp_path / "answer.csv", tmp_path / "answer.parquet"
+
+
+def test_the_answer_to_the_query_is_the_audit(tmp_path, rows):
+    rows["w"] = np.random.default_rng(0).integers(1, 5, 900).tolist()
+    path = write_parquet(tmp_path / "t.parquet", rows)
+    for weighed in (("--weight", "w"), ()):
+        expected = audited(tmp_path, path, *COLUMNS, *weighed)
+        del expected["blocks"]  # means add up in another order, and differ in the last digit
+        for answer in answered(tmp_path, rows, *weighed):
+            found = audited(tmp_path, answer, "--aggregated", *COLUMNS)
+            assert {name: found[name] for name in expected} == expected
+
+
+def test_the_answer_may_be_by_bins_and_lacks_what_is_missing(tmp_path, rows):
+    exact = audited(tmp_path, write_parquet(tmp_path / "t.parquet", rows), *COLUMNS)
+    rows = {name: [*column, None, column[0]] for name, column in rows.items()}
+    rows["score"][-1] = float("nan")
+    for answer in answered(tmp_path, rows, "--bins=-3:4"):
+        binned = audited(tmp_path, answer, "--aggregated", *COLUMNS)
+        assert binned["sample"]["n"] == 900
+        assert 0.0 < binned["binned"]["auc"] < 0.01
+        for gap, expected in zip(binned["gaps"], exact["gaps"], strict=True):
+            assert abs(gap["value"] - expected["value"]) <= gap.get("bracket", 0.0) + 1e-12
+
+
+def test_answers_that_cannot_be(tmp_path, rows):
+    columns = {"score": [0.1, 0.2, 0.3, 0.4], "repaid": ["yes", "no"] * 2,
+               "sex": ["f", "f", "m", "m"], "n": [3, 4, 5, 6]}  # fmt: skip
+
+    def told(**changes):
+        path = write(tmp_path / "t.csv", {**columns, **changes})
+        return refused("audit", path, "--aggregated", *COLUMNS)
+
+    assert "n' of t.csv is '-1' at row 1" in told(n=[-1, 4, 5, 6])
+    assert "must hold whole numbers" in told(n=[1.5, 4, 5, 6])
+    assert "is missing at row 2" in told(n=[3, "", 5, 6])
+    assert "not a sum of squares" in told(w=[3, 4, 5, 6], w2=[9, 1000, 9, 9])
+    by_bins = {"bin": [0, 0, 1, 1], "low": [0.1, 0.1, 0.2, 0.2], "high": [0.3, 0.3, 0.4, 0.4]}
+    assert "bins that overlap" in told(**by_bins)
+    assert "low above the high at row 2" in told(**{**by_bins, "low": [0.1, 0.5, 0.2, 0.2]})
+    path = write(tmp_path / "t.csv", {k: v for k, v in columns.items() if k != "n"})
+    assert "has no column 'n'" in refused("audit", path, "--aggregated", *COLUMNS)
+    told = refused("audit", path, "--aggregated", *COLUMNS, "--cluster", "sex")
+    assert "--cluster is about people" in told
+
+
+def test_the_query_in_other_words():
+    asked = ("sql", "--table", 'risk.lo"ans', "--score", "s", "--group", "sex")
+    assert 'FROM "risk"."lo""ans"' in run(*asked).stdout
+    assert "`s`" in run(*asked, "--dialect", "bigquery").stdout
+    assert "[s]" in run(*asked, "--dialect", "tsql").stdout
+    assert "--dialect must be ansi or one of" in refused(*asked, "--dialect", "klingon")
+    assert "--bins must be two numbers" in refused(*asked, "--bins", "1:0")
+    assert "given as --score and --group" in refused(*asked, "--group", "s")
+
+
+def test_help_reads_well():
+    for command in ("sql", "merge", "audit"):
+        result = run(command, "--help")
+        assert result.exit_code == 0
+        assert "evenscore" in result.stdout
