@@ -119,14 +119,14 @@ def _places(part: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 def _altered(data: Any, place: tuple[Any, ...], value: Any) -> Any:
     if not place:
-        return None if value is REMOVED else value
+        return None if value is REMOVED else copy.deepcopy(value)
     holder = data
     for key in place[:-1]:
         holder = holder[key]
     if value is REMOVED:
         del holder[place[-1]]
     else:
-        holder[place[-1]] = value
+        holder[place[-1]] = copy.deepcopy(value)  # it may be altered next
     return data
 
 
