@@ -139,6 +139,13 @@ def test_many_rows_are_put_into_bins_and_it_is_said(tmp_path, rows, few_are_many
         assert abs(gap.value - expected["value"]) <= gap.bracket + 1e-12
     verified = run("verify", tmp_path / "a.json", path)
     assert verified.exit_code == 0, verified.output
+    weighed = write_parquet(
+        tmp_path / "w.parquet", {**rows, "w": [0.1 + k % 7 for k in range(900)]}
+    )
+    run("audit", weighed, *COLUMNS, "--weight", "w", "--json", tmp_path / "w.json", "--quiet")
+    verified = run("verify", tmp_path / "w.json", weighed)
+    assert verified.exit_code == 0, verified.output
+    assert "weights were added up in bins" in verified.output
     assert "--accuracy must be at least 0" in refused("audit", path, *COLUMNS, "--accuracy", "1")
 
 
