@@ -32,7 +32,7 @@ NO_SPARK = next(
 
 
 def to_parquet(rows: pa.Table, folder: Path) -> str:
-    """The path of a file of the rows; several row groups, so that engines look at their statistics."""
+    """The path of a file of the rows, in several row groups with statistics of their own."""
     path = folder / f"rows-{len(list(folder.iterdir()))}.parquet"
     pq.write_table(rows, path, row_group_size=max(1, rows.num_rows // 3))
     return str(path)

@@ -71,7 +71,7 @@ WEIGHTS = "weights must be finite and at least 0."
 # What is wrong, the rows, and the sentence; None if the rows are good.
 CASES = {
     "good": (rows(), None),
-    "−0.0": (rows(score={k: -0.0 for k in range(0, N, 14)}), None),
+    "−0.0": (rows(score=dict.fromkeys(range(0, N, 14), -0.0)), None),
     "weights of zero": (rows(weight={5: 0.0, 6: 0.0}), None),
     "whole weights": (rows(weight=lambda k: k % 4), None),
     "booleans as labels": (rows(label=lambda k: k % 2 == 0), None),
@@ -119,8 +119,14 @@ CASES = {
     "NULL in booleans as groups": (rows(old={5: None}), missing("old")),
     "NULL in weight": (rows(weight={5: None}), missing("weight")),
     "NaN in weight": (rows(weight={5: NAN}), missing("weight")),
-    "a negative weight": (rows(weight={5: -1.0}), f"Column 'weight' is negative in 1 row; {WEIGHTS}"),
-    "an infinite weight": (rows(weight={5: INF}), f"Column 'weight' is infinite in 1 row; {WEIGHTS}"),
+    "a negative weight": (
+        rows(weight={5: -1.0}),
+        f"Column 'weight' is negative in 1 row; {WEIGHTS}",
+    ),
+    "an infinite weight": (
+        rows(weight={5: INF}),
+        f"Column 'weight' is infinite in 1 row; {WEIGHTS}",
+    ),
     "a huge weight": (rows(weight={5: 1e200}), "The weights in column 'weight' are too large."),
     "large scores": (rows(score=lambda k: 2**53 + 1 if k == 8 else k), beyond("score")),
     "large negative scores": (rows(score=lambda k: -(2**60) if k == 8 else k), beyond("score")),
@@ -203,7 +209,8 @@ def expected(table, drop_missing=False):
 
 def check(case, folder, engines):
     table, sentence = CASES[case]
-    engines = {name: make for name, make in engines.items() if name != "Dask" or case not in TEXTS}
+    dask = "Dask, Parquet" if case in TEXTS else "Dask"  # one of them: it takes its time to plan
+    engines = {name: make for name, make in engines.items() if name[:4] != "Dask" or name == dask}
     some_missing = sentence is not None and sentence.startswith("A value is missing")
     found = outcomes(table, folder, engines)
     if sentence is not None:

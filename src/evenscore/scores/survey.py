@@ -142,7 +142,8 @@ def _double(value: Any, name: str) -> float:
     if not isinstance(value, Real | Decimal):
         what = next((what for what, kinds in _WHAT.items() if isinstance(value, kinds)), None)
         raise _not_numbers(name, what or f"values of type {type(value).__name__}")
-    if not isinstance(value, float) and abs(value) > EXACT:
+    exact: Any = value  # numbers of all these types are compared as they are
+    if not isinstance(value, float) and abs(exact) > EXACT:
         raise _beyond(name)
     return float(value)
 
@@ -325,7 +326,8 @@ def check_told(numbers: Any, name: str) -> None:
     """Refuse NaN that an engine did not count among what is missing."""
     if np.isnan(numbers).any():
         raise ValueError(
-            f"Column {name!r} holds NaN, which this engine counts as a number; drop such rows first."
+            f"Column {name!r} holds NaN, which this engine counts as a number: drop such rows "
+            "first."
         )
 
 
