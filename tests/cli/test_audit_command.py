@@ -547,7 +547,7 @@ def test_a_group_with_a_name_of_a_megabyte_is_refused_at_once(tmp_path, table):
 
 def test_paths_that_are_no_files(tmp_path, table):
     assert refused("audit", tmp_path / "no.csv", *ASKED).startswith("There is no file ")
-    assert refused("audit", tmp_path, *ASKED).endswith("is a folder, not a file.")
+    assert refused("audit", tmp_path, *ASKED).endswith("is a folder without Parquet files.")
     assert "would be written over" in refused("audit", table, *ASKED, "--json", table)
     assert "is a folder" in refused("audit", table, *ASKED, "--html", tmp_path)
     for device in ("/dev/null", "/dev/stdout"):

@@ -370,7 +370,7 @@ def test_an_option_of_a_later_version_is_named(folder, tmp_path):
         ("cuts", 1e308, "The option cuts must be of type text, not 1e+308."),
         ("group", "sex", "The option group must be a list, not 'sex'."),
         ("seed", None, "The option seed must be of type whole number, not None."),
-        ("group", None, "The option 'group' is missing."),
+        ("group", None, "Say at least one column of groups with --group."),
     ],
 )
 def test_an_option_of_another_kind_is_named(folder, tmp_path, name, value, told):
@@ -393,7 +393,7 @@ def test_a_number_that_no_double_holds_differs():
 def test_options_are_carried_whatever_they_are():
     """Any field of the three, so that a new option needs no change here."""
     asked = FileAudit(
-        AuditedSource(Path("a.csv"), ["sex"], weight="w", label="y"),
+        AuditedSource(table=Path("a.csv"), group=["sex"], weight="w", label="y"),
         Gaps(cuts="everyone=0.1", inclusive=True),
         Asked(score="s", tolerance=0.1, cluster=["home"]),
     )

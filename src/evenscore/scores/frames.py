@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from evenscore.scores.arrays import Bools, Floats, Ints
 from evenscore.scores.bins import Bins
+from evenscore.scores.labels import is_missing
 from evenscore.scores.reading import group_positions, positive_rows
 from evenscore.scores.refining import BinShares, crowded, refined
 from evenscore.scores.sources import to_array
@@ -27,6 +28,7 @@ from evenscore.scores.survey import (
     WEIGHT,
     FrameColumns,
     Survey,
+    check_told,
     collected,
     group_name,
     prepared,
@@ -265,10 +267,10 @@ class _Reader:
     def _decoded(self, answer: dict[str, list[Any]], *, exact: bool) -> _Answer:
         columns = self.columns
         names = [group_name(k) for k in range(len(columns.group))]
-        kept = None
-        if any(value != value for name in names for value in answer[name] if value is not None):
-            kept = [k for k, row in enumerate(zip(*(answer[name] for name in names), strict=True))
-                    if all(value == value for value in row)]  # fmt: skip
+        asked = [answer[name] for name in columns.keys]
+        if any(is_missing(value) for values in asked for value in set(values)):  # NaN is no NULL
+            kept = [k for k, row in enumerate(zip(*asked, strict=True))
+                    if not any(map(is_missing, row))]  # fmt: skip
             answer = {name: [values[k] for k in kept] for name, values in answer.items()}
         groups = {
             f"column {name!r}": _objects(answer[key])
@@ -284,10 +286,13 @@ class _Reader:
         if columns.label is not None:
             values = to_array(answer[LABEL], f"column {columns.label!r}")
             positive = positive_rows(values, self.pos_label, f"column {columns.label!r}")
+        for name in ("es_key", "low", "high"):
+            check_told(numbers.get(name, 0.0), columns.score)
         sums = {"count": numbers["n"]}
         if "w" in numbers:
             sums |= {"weight": numbers["w"], "weight_squared": numbers["w2"]}
-            if not np.isfinite(numbers["w2"]).all():
+            check_told(numbers["w"], str(columns.weight))
+            if not np.isfinite([numbers["w"], numbers["w2"]]).all():
                 raise ValueError(f"The weights in column {columns.weight!r} are too large.")
         key = numbers["es_key"]
         lowest, highest = (key, key) if exact else (numbers["low"], numbers["high"])

@@ -6,9 +6,13 @@ by `x − x = 0`: DuckDB answers questions after NaN from the statistics of a Pa
 leave NaN out, but this it computes.
 """
 
+import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -67,13 +71,16 @@ def prepared(frame: Any, columns: FrameColumns) -> Any:
         if name not in schema:
             shown = ", ".join(repr(known) for known in list(schema)[:20])
             raise ValueError(f"The frame has no column {name!r}; its columns are {shown}.")
+    lazy, schema = _without_objects(lazy, schema, columns)
+    if lazy.implementation is nw.Implementation.PYARROW:
+        _check_before_casting(lazy, schema, columns)
     chosen = {SCORE: _number(columns.score, schema), WEIGHT: nw.lit(1.0)}
     if columns.weight is not None:
         chosen[WEIGHT] = _number(columns.weight, schema)
     for key, name in columns.keys.items():
         kind = schema[name]
         if kind.is_nested():
-            raise ValueError(f"Column {name!r} holds nested values, which cannot be labels.")
+            raise _nested(name)
         if isinstance(kind, nw.Categorical | nw.Enum):
             chosen[key] = nw.col(name).cast(nw.String)
         else:
@@ -105,6 +112,77 @@ def _lazy(frame: Any) -> Any:
         ) from None
 
 
+def _nested(name: str) -> ValueError:
+    return ValueError(f"Column {name!r} holds nested values, which cannot be labels.")
+
+
+def _without_objects(
+    lazy: Any, schema: dict[str, Any], columns: FrameColumns
+) -> tuple[Any, dict[str, Any]]:
+    """The same with numbers of any Python type, as pandas has them, as doubles."""
+    import narwhals as nw
+
+    if lazy.implementation is not nw.Implementation.PANDAS:
+        return lazy, schema
+    for name in (columns.score, columns.weight):
+        if name is not None and isinstance(schema[name], nw.Object):
+            column = lazy.collect().get_column(name)
+            doubles = [_double(value, name) for value in column.to_list()]
+            added = nw.new_series(name, doubles, nw.Float64, backend="pandas")
+            native = nw.to_native(column)
+            index = nw.to_native(added).set_axis(native.index)
+            lazy = lazy.collect().with_columns(nw.from_native(index, series_only=True)).lazy()
+            schema = schema | {name: nw.Float64()}
+    return lazy, schema
+
+
+def _double(value: Any, name: str) -> float:
+    if is_missing(value):
+        return math.nan
+    if not isinstance(value, Real | Decimal):
+        what = next((what for what, kinds in _WHAT.items() if isinstance(value, kinds)), None)
+        raise _not_numbers(name, what or f"values of type {type(value).__name__}")
+    exact: Any = value  # numbers of all these types are compared as they are
+    if not isinstance(value, float) and abs(exact) > EXACT:
+        raise _beyond(name)
+    return float(value)
+
+
+_WHAT: dict[str, tuple[type, ...]] = {
+    "texts": (str, bytes),
+    "dates or times": (dt.date, dt.time, dt.timedelta),
+}
+
+
+def _not_numbers(name: str, what: str) -> ValueError:
+    return ValueError(f"Column {name!r} holds {what}, not numbers.")
+
+
+def _beyond(name: str) -> ValueError:
+    return ValueError(
+        f"Column {name!r} holds numbers beyond 2^53, which would be confused in double precision, "
+        "so rescale or rank them first."
+    )
+
+
+def _check_before_casting(lazy: Any, schema: Mapping[str, Any], columns: FrameColumns) -> None:
+    """Refuse large whole numbers of pyarrow, which else does so in words of its own."""
+    import narwhals as nw
+
+    for name in (columns.score, columns.weight):
+        if name is not None and _is_whole(schema[name]):
+            ends = lazy.select(low=nw.col(name).min(), high=nw.col(name).max()).collect()
+            if any(_is_beyond(ends.item(0, end)) for end in ("low", "high")):
+                raise _beyond(name)
+
+
+def _is_beyond(value: Any) -> bool:
+    """Whether a number, or what it was rounded from, may not be a double."""
+    if is_missing(value):
+        return False
+    return bool(abs(value) >= EXACT if isinstance(value, float) else abs(value) > EXACT)
+
+
 def _is_whole(kind: Any) -> bool:
     import narwhals as nw
 
@@ -117,8 +195,12 @@ def _number(name: str, schema: Mapping[str, Any]) -> Any:
 
     kind = schema[name]
     if not (kind.is_numeric() or isinstance(kind, nw.Boolean)):
-        what = "texts" if isinstance(kind, nw.String) else f"values of type {kind}"
-        raise ValueError(f"Column {name!r} holds {what}, not numbers.")
+        what = f"values of type {kind}"
+        if isinstance(kind, nw.String | nw.Categorical | nw.Enum):
+            what = "texts"
+        elif kind.is_temporal():
+            what = "dates or times"
+        raise _not_numbers(name, what)
     return nw.col(name).cast(nw.Float64) + 0.0
 
 
@@ -199,9 +281,17 @@ def survey(lazy: Any, columns: FrameColumns, *, drop_missing: bool) -> Survey:
             sums += [nw.col(f"{key}_raw").min().alias(f"{key}_least"),
                      nw.col(f"{key}_raw").max().alias(f"{key}_most")]  # fmt: skip
     keys = [STATE, *columns.keys]
-    answer = collected(
-        lazy.with_columns(state(columns).alias(STATE)).group_by(*keys).agg(*sums).head(MAX_CELLS)
-    )
+    try:
+        query = lazy.with_columns(state(columns).alias(STATE)).group_by(*keys).agg(*sums)
+        answer = collected(query.head(MAX_CELLS))
+    except TypeError as error:
+        if "unhashable" not in str(error):
+            raise
+        kinds = lazy.collect_schema()
+        raise _nested(next(
+            (name for key, name in columns.keys.items() if isinstance(kinds[key], nw.Object)),
+            columns.group[0],
+        )) from None  # fmt: skip
     if len(answer["n"]) >= MAX_CELLS:
         named = " and ".join(repr(name) for name in columns.group)
         raise ValueError(
@@ -219,10 +309,9 @@ def survey(lazy: Any, columns: FrameColumns, *, drop_missing: bool) -> Survey:
     if not good:
         raise ValueError("There is nobody to audit: no row is complete and has a positive weight.")
     low, high = (np.array([float(row[end]) for row in good]) for end in ("low", "high"))
-    if not np.isfinite([low.sum(), high.sum()]).all() and not (
-        np.isfinite(low).all() and np.isfinite(high).all()
-    ):
-        raise ValueError(f"Column {columns.score!r} holds NaN, which this engine does not tell.")
+    check_told([*low, *high], columns.score)
+    if columns.weight is not None:
+        check_told([float(row["total"]) for row in good], columns.weight)
     return Survey(
         [tuple(row[key] for key in columns.keys) for row in good],
         np.array([float(row["n"]) for row in good]),
@@ -231,6 +320,15 @@ def survey(lazy: Any, columns: FrameColumns, *, drop_missing: bool) -> Survey:
         sum(round(row["n"]) for row in rows if row[STATE] == WEIGHS_NOTHING),
         dropped,
     )
+
+
+def check_told(numbers: Any, name: str) -> None:
+    """Refuse NaN that an engine did not count among what is missing."""
+    if np.isnan(numbers).any():
+        raise ValueError(
+            f"Column {name!r} holds NaN, which this engine counts as a number: drop such rows "
+            "first."
+        )
 
 
 def _lacks(row: Mapping[str, Any], columns: FrameColumns) -> str | None:
@@ -287,14 +385,9 @@ def _refuse(
 def _check_numbers(rows: Sequence[Mapping[str, Any]], columns: FrameColumns) -> None:
     """Refuse whole numbers that doubles would confuse."""
     for key, name in ((SCORE, columns.score), (WEIGHT, columns.weight)):
-        for end in ("least", "most"):
-            values = [row[f"{key}_{end}"] for row in rows if row.get(f"{key}_{end}") is not None]
-            large = [value for value in values if value == value and abs(value) > EXACT]
-            if large:
-                raise ValueError(
-                    f"Column {name!r} holds {large[0]}: numbers beyond 2^53 would be confused in "
-                    "double precision, so rescale or rank them first."
-                )
+        ends = [row.get(f"{key}_{end}") for row in rows for end in ("least", "most")]
+        if any(map(_is_beyond, ends)):
+            raise _beyond(str(name))
 
 
 def collected(lazy: Any) -> dict[str, list[Any]]:
@@ -306,15 +399,27 @@ def collected(lazy: Any) -> dict[str, list[Any]]:
 
     if lazy.implementation is nw.Implementation.DUCKDB:
         arrays = lazy.to_native().fetchnumpy()
-        return {name: _plain(array) for name, array in arrays.items()}
+        kinds = lazy.collect_schema()
+        return {name: _plain(array, kinds[name]) for name, array in arrays.items()}
     more = {}
     if lazy.implementation is nw.Implementation.POLARS:
         more = {"backend": "polars", "engine": "streaming"}
     frame = lazy.collect(**more)
-    return {name: frame.get_column(name).to_list() for name in frame.columns}
+    lists = {name: frame.get_column(name).to_list() for name in frame.columns}
+    for name, kind in frame.schema.items():
+        if isinstance(kind, nw.Datetime):  # those of pandas are of a type of its own
+            lists[name] = [
+                value.to_pydatetime(warn=False) if hasattr(value, "to_pydatetime") else value
+                for value in lists[name]
+            ]
+    return lists
 
 
-def _plain(array: Any) -> list[Any]:
+def _plain(array: Any, kind: Any) -> list[Any]:
     """An array of DuckDB as a list; what is masked is None."""
+    import narwhals as nw
+
     values: list[Any] = array.tolist()
+    if isinstance(kind, nw.Date):
+        return [value.date() if isinstance(value, dt.datetime) else value for value in values]
     return values

@@ -1,0 +1,35 @@
+"""What a table knows of its bins."""
+
+import numpy as np
+from binning import binned_rows, drawn_rows
+from hypothesis import given
+
+from evenscore.scores.binned import Binned
+
+
+@given(binned_rows())
+def test_the_extent_of_bins_is_that_of_their_people(rows):
+    binned = rows.binned.binned
+    key = rows.bins.key(rows.score)
+    heavy = rows.weight is None or rows.weight > 0
+    found = [rows.score[(key == k) & heavy] for k in np.unique(key[heavy])]
+    assert binned.lowest.tolist() == [scores.min() for scores in found]
+    assert binned.highest.tolist() == [scores.max() for scores in found]
+    assert binned.n_open == sum(scores.min() < scores.max() for scores in found)
+    assert binned.is_open(binned.score).sum() == binned.n_open
+
+
+def test_mirrored():
+    binned = drawn_rows(n=100).binned.binned
+    there = binned.mirrored
+    assert (np.diff(there.score) > 0).all()
+    assert there.n_open == binned.n_open
+    low, high = there.extent(-binned.score)
+    assert (low.tolist(), high.tolist()) == ((-binned.highest).tolist(), (-binned.lowest).tolist())
+    again = there.mirrored
+    assert again.lowest.tolist() == binned.lowest.tolist()
+
+
+def test_closed_bins_are_scores():
+    scores = np.array([1.0, 2.0])
+    assert Binned(scores, scores, scores, None).n_open == 0
