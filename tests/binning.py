@@ -61,7 +61,9 @@ def binned_rows(draw, largest=60, ties=True):
     weight = None
     kind = draw(st.sampled_from(["none", "integer", "real"]))
     if kind != "none":
-        weight = rng.integers(1, 5, n).astype(float) if kind == "integer" else rng.gamma(2.0, size=n)
+        weight = (
+            rng.integers(1, 5, n).astype(float) if kind == "integer" else rng.gamma(2.0, size=n)
+        )
     level = draw(st.integers(0, 5))
     levels = draw(st.sampled_from([(level,), (level, level + 1), (level, level + 3)]))
     apart = rng.choice(score, draw(st.integers(0, 2))).tolist()

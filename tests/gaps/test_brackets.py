@@ -75,9 +75,7 @@ def test_rates_at_shares(rows, of, selected, at):
 @given(binned_rows(), SIDES, st.booleans(), st.integers(0, 99), st.booleans())
 def test_rates_at_thresholds(rows, selected, inclusive, seed, between):
     cut = float(np.random.default_rng(seed).choice(rows.score))
-    cuts = Cuts(
-        thresholds=(cut + 0.01 * between,), selected=selected, inclusive=inclusive
-    )
+    cuts = Cuts(thresholds=(cut + 0.01 * between,), selected=selected, inclusive=inclusive)
     check(RateConstraint(*rate_names(), cuts=cuts), with_enough(rows))
 
 
@@ -176,9 +174,7 @@ def test_closed_bins_change_nothing(family):
 
 def test_a_family_that_does_not_know_its_brackets_has_no_interval(rows, monkeypatch):
     family = AucConstraint.named("bnsp")
-    monkeypatch.setattr(
-        AucConstraint, "brackets", super(AucConstraint, family).brackets.__func__
-    )
+    monkeypatch.setattr(AucConstraint, "brackets", super(AucConstraint, family).brackets.__func__)
     [gap] = family.estimates(rows.binned)
     assert not gap.has_interval
     assert np.isnan(gap.p_value)

@@ -1,0 +1,1 @@
+"""Made-up audits and calls, and naive answers to hold them against."""
