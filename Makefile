@@ -20,13 +20,15 @@ bench: $(READY_TEST)    ## run every benchmark
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
 
 # The hard problems come last: they end with an error if a fit was worse than not having asked.
-soak: $(READY_TEST)     ## hours: simulations of the tests ten times over, coverage, certified choices, altered files, hard learning problems
+soak: $(READY_TEST)     ## hours: simulations of the tests ten times over, coverage, made-up audits, certified choices, altered files, stopped processes, hard learning problems
 	EVENSCORE_SOAK=10 $(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 	$(BIN)/python benchmarks/cuts_coverage.py --samples 100
 	$(BIN)/python benchmarks/coverage.py --samples 60
+	$(BIN)/python benchmarks/fuzz_audits.py --audits 10000 --calls 100000
 	mkdir -p results
 	$(BIN)/python benchmarks/certified.py --samples 200
 	$(BIN)/python benchmarks/fuzz_models.py --samples 10000 --models linear boosted neural
+	$(BIN)/python benchmarks/fuzz_processes.py --kills 200 --interrupts 100
 	$(BIN)/python benchmarks/never_worse.py --again --strict --out results/never_worse.jsonl
 
 check: lint types wheel test  ## what continuous integration runs

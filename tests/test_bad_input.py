@@ -362,3 +362,27 @@ def test_an_empty_table_has_no_prevalence():
     scores = GroupedScores.from_arrays([], [], sensitive_features=[])
     assert np.isnan(scores.prevalence)
     assert scores.merge(GroupedScores.from_arrays(**GOOD)).prevalence == 0.5
+
+
+@pytest.mark.parametrize("name", [np.array(0.3), ["x"], {}, ([],)])
+def test_a_name_of_a_column_that_cannot_be_one(name):
+    table = {"score": [1, 2], "label": [0, 1], "group": ["a", "b"]}
+    with pytest.raises(
+        ValueError, match=r"^The table has no column .* 'score', 'label', 'group'\.$"
+    ):
+        GroupedScores.from_table(table, weight=name)
+
+
+@pytest.mark.parametrize("weight", [1e150, 1e300, 1e-150, 1e-310])
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_weights_of_a_frame_out_of_range(library, weight):
+    frame = library({"s": [1.0, 2.0], "y": [0, 1], "g": ["a", "b"], "w": [weight, 2 * weight]})
+    with pytest.raises(
+        ValueError, match=r"^column 'w' holds values whose products leave the range"
+    ):
+        GroupedScores.from_frame(frame, score="s", label="y", group="g", weight="w")
+
+
+def test_weights_whose_sum_is_no_double():
+    with pytest.raises(ValueError, match="leave the range of double precision"):
+        GroupedScores.from_arrays(**GOOD, sample_weight=[1e308] * 6)

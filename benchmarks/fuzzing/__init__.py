@@ -1,1 +1,1 @@
-"""Files that were altered, and what becomes of whoever reads them."""
+"""Made-up audits and calls, and files that were altered: what becomes of them."""

@@ -127,7 +127,7 @@ def test_an_empty_cell_is_said():
         metrics.average_precision_gap(*args, sensitive_features=group[keep])
 
 
-@pytest.mark.parametrize("prevalence", [0.0, 1.0, -0.1, "mean", None, True, np.nan])
+@pytest.mark.parametrize("prevalence", [0.0, 1.0, -0.1, "mean", None, True, np.nan, 10**400])
 def test_bad_prevalences(prevalence):
     with pytest.raises(ValueError, match="prevalence must be 'pooled', 'own' or a share"):
         average_precisions(make(*draw(1)), prevalence)
@@ -191,3 +191,9 @@ def test_coverage_of_average_precisions():
         )
         held += [e.low <= t <= e.high for e, t in zip(estimates, true, strict=True)]
     assert (held / n >= 0.93 - 2.0 * np.sqrt(0.93 * 0.07 / n)).all(), held / n
+
+
+def test_a_bad_prevalence_is_told_in_one_line():
+    with pytest.raises(ValueError, match=r"not array\(\[\[0\., 0\.\],") as caught:
+        average_precisions(make(*draw(1)), np.zeros((2, 2)))
+    assert "\n" not in str(caught.value)

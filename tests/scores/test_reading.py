@@ -167,3 +167,10 @@ def test_cells_are_numbered_by_class_then_group():
     rows = read_rows([0, 1, 0, 1], list("abba"), y_score=range(4))
     names = [rows.grouped().cell_name(cell) for cell in rows.cell]
     assert names == [f"{CLASSES[y]} of {g}" for y, g in zip([0, 1, 0, 1], "abba", strict=True)]
+
+
+@pytest.mark.parametrize("order", [np.array(0.3), np.zeros((2, 2)), [{}], "ab", 1])
+def test_an_order_of_groups_that_is_none(order):
+    with pytest.raises(ValueError, match="group_order must be a list of group labels, not") as told:
+        read_rows([0, 1], ["a", "b"], group_order=order)
+    assert "\n" not in str(told.value)

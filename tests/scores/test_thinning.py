@@ -85,3 +85,18 @@ def test_levels_are_counted_in_whole_numbers(n):
     assert coarse.score[-1] == n - 1
     assert len(np.unique(coarse.score)) == 100
     assert coarse.cell_counts.sum() == n
+
+
+@pytest.mark.parametrize(
+    "score", [[-5e-324, 0.0], [1.0 + k * np.finfo(float).eps for k in range(5)], [1e300], [5e-324]]
+)
+def test_levels_that_are_neighbours_among_the_doubles_have_bins_of_some_width(score):
+    scores = GroupedScores.from_arrays(
+        [k % 2 for k in range(len(score))], score, sensitive_features=["a"] * len(score)
+    )
+    found = histogram(scores)
+    assert np.all(np.diff(found.edges) > 0.0)
+    assert found.edges[0] <= min(score) <= max(score) <= found.edges[-1]
+    filled = ~np.isnan(found.share).any(axis=1)
+    assert found.share[filled].sum(axis=1) == pytest.approx(1.0)
+    assert np.isfinite(found.density[filled]).all()

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from evenscore.scores.arrays import Floats, starts_of_runs
 from evenscore.scores.cluster_shares import USUAL_Z, shares_of_cuts, worth_at, worth_of_cuts
 from evenscore.scores.clusters import Clusters
+from evenscore.scores.labels import shown
 from evenscore.scores.sources import check_lengths, to_numbers
 
 RATE_TOLERANCE = 1e-12
@@ -43,8 +44,8 @@ def to_floats(values: Any, name: str) -> Floats:
     """A number or several as an array of doubles."""
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a number or several, not {values!r}.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be a number or several, not {shown(values)}.") from None
 
 
 def check_weights(weights: Floats, name: str) -> None:
@@ -56,7 +57,9 @@ def check_weights(weights: Floats, name: str) -> None:
         row = int(np.argmin(weights))
         raise ValueError(f"{name} is negative at row {row} ({weights[row]:g}).")
     smallest = lowest if lowest > 0 else weights.min(where=weights > 0, initial=np.inf)
-    if weights.sum() > 1e140 or smallest < 1e-140:
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if total > 1e140 or smallest < 1e-140:
         raise ValueError(
             f"{name} holds values whose products leave the range of double precision "
             "(sum above 1e140 or a value below 1e-140); divide it by a constant."

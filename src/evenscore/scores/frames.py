@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from evenscore.scores.arrays import Bools, Floats, Ints
 from evenscore.scores.bins import Bins
+from evenscore.scores.distribution import check_weights
 from evenscore.scores.labels import is_missing
 from evenscore.scores.reading import group_positions, positive_rows
 from evenscore.scores.refining import BinShares, crowded, refined
@@ -294,6 +295,7 @@ class _Reader:
             check_told(numbers["w"], str(columns.weight))
             if not np.isfinite([numbers["w"], numbers["w2"]]).all():
                 raise ValueError(f"The weights in column {columns.weight!r} are too large.")
+            check_weights(numbers["w"], f"column {columns.weight!r}")
         key = numbers["es_key"]
         lowest, highest = (key, key) if exact else (numbers["low"], numbers["high"])
         return _Answer(key, lowest, highest, positive, codes, labels, sums)

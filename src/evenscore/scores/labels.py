@@ -115,7 +115,7 @@ def shown(label: Any) -> str:
     >>> shown("x"), len(shown("x" * 500))
     ("'x'", 61)
     """
-    text = repr(label)
+    text = " ".join(repr(label).split("\n"))
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 

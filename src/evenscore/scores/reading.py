@@ -317,10 +317,16 @@ def group_positions(
     codes, known = cross([encode(column, name) for name, column in columns.items()])
     if group_order is None:
         return codes, tuple(known)
-    if isinstance(group_order, str | bytes) or not isinstance(group_order, Iterable):
-        raise ValueError(f"group_order must be a list of group labels, not {group_order!r}.")
+    single = isinstance(group_order, str | bytes) or not isinstance(group_order, Iterable)
+    wrong = f"group_order must be a list of group labels, not {shown(group_order)}."
+    if single or (isinstance(group_order, np.ndarray) and group_order.ndim == 0):
+        raise ValueError(wrong)
     order = tuple(tuple(label) if isinstance(label, list) else label for label in group_order)
-    if len(set(order)) < len(order):
+    try:
+        different = len(set(order))
+    except TypeError:  # one of them cannot be a label
+        raise ValueError(wrong) from None
+    if different < len(order):
         raise ValueError(f"group_order names a group twice: {shown(order)}.")
     missing = [label for label in known if label not in order]
     if missing:

@@ -172,9 +172,16 @@ def column_reader(table: Any) -> Callable[[Any], Any]:
         columns = {column.name: column for column in frame.iter_columns()}
 
     def column(name: Any) -> Any:
-        if name not in columns:
-            shown = ", ".join(repr(known) for known in list(columns)[:20])
-            raise ValueError(f"The table has no column {name!r}; its columns are {shown}.")
+        try:
+            found = name in columns
+        except TypeError:  # it cannot be a name
+            found = False
+        if not found:
+            known = ", ".join(shown(one) for one in list(columns)[:8])
+            more = ", …" if len(columns) > 8 else ""
+            raise ValueError(
+                f"The table has no column {shown(name)}; its columns are {known}{more}."
+            )
         return columns[name]
 
     return column

@@ -59,8 +59,8 @@ class Histogram:
 
     @property
     def density(self) -> Floats:
-        """Share by width of the bin."""
-        return self.share / np.diff(self.edges)
+        """Share by width of the bin; one too narrow for doubles is taken to be wider."""
+        return self.share / np.maximum(np.diff(self.edges), np.finfo(np.float64).tiny)
 
     @property
     def cumulative(self) -> Floats:
@@ -87,7 +87,10 @@ def histogram(scores: GroupedScores, n_bins: int = 40) -> Histogram:
         levels = np.append(score[jumps], score[-1])
         middle = levels[:-1] + np.diff(levels) / 2.0
         half = np.diff(levels).min() / 2.0 if len(levels) > 1 else 0.5
-        edges = np.concatenate(([levels[0] - half], middle, [levels[-1] + half]))
+        # The middle of two neighbours among the doubles is one of them.
+        edges = np.unique(np.concatenate(([levels[0] - half], middle, [levels[-1] + half])))
+        if len(edges) < 2:
+            edges = np.array([np.nextafter(edges[0], -np.inf), np.nextafter(edges[0], np.inf)])
     else:
         n = len(score) - 1  # quantiles of the rows are near enough to place bins
         low, high = score[int(0.005 * n)], score[int(np.ceil(0.995 * n))]

@@ -58,6 +58,7 @@ def test_ticks_are_few_round_and_inside(low, span, most):
 
 def test_ticks_of_nothing():
     assert ticks(1.0, 1.0) == [1.0]
+    assert ticks(-5e-324, 0.0) == [-5e-324]  # too near each other for a step
     assert len(ticks(0.0, math.inf)) == 1
     assert (percent(0.5), percent(0.125), plain(0.30000001)) == ("50%", "12.5%", "0.3")
 

@@ -8,7 +8,7 @@ import pytest
 from conftest import draw
 from report_cases import case
 
-from evenscore import Cuts, GroupedScores, audit
+from evenscore import AuditResult, Cuts, GroupedScores, audit
 from evenscore.scores.thresholds import rates_at
 from evenscore.showing.report.explorer import RATES, json_block, merged_cuts
 from evenscore.showing.report.page import Page
@@ -135,3 +135,10 @@ def test_what_has_no_number_is_null_and_shown_as_a_dash():
 def test_without_a_cut_there_is_nothing_to_pick():
     result = audit(None, np.ones(80), sensitive_features=["a", "b"] * 40)
     assert Page(result).picker is None
+
+
+def test_a_stored_audit_of_a_score_that_cannot_be_cut(tmp_path):
+    made = audit([0, 1] * 4, [0.5] * 8, sensitive_features=list("aabb") * 2)
+    made.to_json(tmp_path / "audit.json")
+    again = AuditResult.from_json(tmp_path / "audit.json")
+    assert again.to_html(tmp_path / "page.html").exists()

@@ -88,7 +88,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     ([0.1, 0.2, 0.3, 0.4], [0.0, 0.25, 0.5, 0.75, 1.0])
     """
     span = high - low
-    if not (math.isfinite(span) and span > 0.0):
+    if not (math.isfinite(span) and span > 1e-300):
         return [low]
     raw = span / most
     power = 10.0 ** math.floor(math.log10(raw))

@@ -81,7 +81,9 @@ def _merged(one: Any, other: Any, names: Iterable[str], order: list[int]) -> dic
         elif isinstance(first, tuple):
             merged[name] = tuple((*first, *second)[k] for k in order)
         else:
-            merged[name] = np.concatenate([first, second])[order]
+            # One without rows has lost its other dimensions, if it was stored in between.
+            filled = [part for part in (first, second) if len(part)] or [first]
+            merged[name] = np.concatenate(filled)[order]
     return merged
 
 
