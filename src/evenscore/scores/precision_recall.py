@@ -116,7 +116,7 @@ def _prevalences(scores: GroupedScores, prevalence: Any) -> list[float]:
             return [float(scores.prevalence)] * scores.n_groups
         if prevalence == OWN:
             return [float(share) for share in scores.prevalence_by_group]
-    elif isinstance(prevalence, Real) and 0.0 < prevalence < 1.0:
+    elif isinstance(prevalence, Real) and 0.0 < float(prevalence) < 1.0:
         return [float(prevalence)] * scores.n_groups
     raise ValueError(
         "prevalence must be 'pooled', 'own' or a share strictly between 0 and 1, not "
