@@ -370,7 +370,7 @@ def test_an_option_of_a_later_version_is_named(folder, tmp_path):
         ("cuts", 1e308, "The option cuts must be of type text, not 1e+308."),
         ("group", "sex", "The option group must be a list, not 'sex'."),
         ("seed", None, "The option seed must be of type whole number, not None."),
-        ("group", None, "Say at least one column of groups with --group."),
+        ("group", [], "Say at least one column of groups with --group."),
     ],
 )
 def test_an_option_of_another_kind_is_named(folder, tmp_path, name, value, told):

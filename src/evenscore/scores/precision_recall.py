@@ -116,8 +116,10 @@ def _prevalences(scores: GroupedScores, prevalence: Any) -> list[float]:
             return [float(scores.prevalence)] * scores.n_groups
         if prevalence == OWN:
             return [float(share) for share in scores.prevalence_by_group]
-    elif isinstance(prevalence, Real) and 0.0 < float(prevalence) < 1.0:
-        return [float(prevalence)] * scores.n_groups
+    elif isinstance(prevalence, Real):
+        share: Any = prevalence  # perhaps an integer that no float holds
+        if 0.0 < share < 1.0:
+            return [float(share)] * scores.n_groups
     raise ValueError(
         "prevalence must be 'pooled', 'own' or a share strictly between 0 and 1, not "
         f"{shown(prevalence)}."
