@@ -148,7 +148,7 @@ def measure(engine: str, law: str, path: Path, n: int) -> dict[str, float | str]
         "engine": engine, "law": law, "rows": n, "plain": min(plains), "table": taken, "wall": wall,
         "passes": reading.passes, "ratio": taken / reading.passes / min(plains),
         "back": len(reading.scores), "bracket": auc_bracket(reading.scores),
-        "error": actual_error(reading.scores, law, n), "peak_mb": peak,
+        "error": actual_error(reading.scores, path.with_suffix(".json")), "peak_mb": peak,
     }  # fmt: skip
 
 
@@ -158,30 +158,30 @@ def _peak_of(process: int) -> float:
     return next(float(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
-def actual_error(scores, law: str, n: int) -> float:
-    """By how much an AUC between two cells is off at most; NaN of too many rows."""
-    if n > 10_000_000:
-        return float("nan")
+def exact_aucs(law: str, n: int) -> list[float]:
+    """The AUCs between all pairs of cells, from the rows themselves."""
     parts = [chunk(law, k, min(CHUNK, n - s)) for k, s in enumerate(range(0, n, CHUNK))]
     rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    cell = rows["label"].astype(int) * 3 + rows["group"]
-    exact = [np.sort(rows["score"][cell == c]) for c in range(6)]
-    worst = 0.0
-    for i in range(6):
-        for j in range(i):
-            low = np.searchsorted(exact[i], exact[j], side="left").astype(float)
-            high = np.searchsorted(exact[i], exact[j], side="right")
-            true = float((low + high).mean()) / (2 * len(exact[i]))
-            worst = max(worst, abs(true - _binned_auc(scores, i, j)))
-    return worst
+    cell = rows["label"] * 3 + rows["group"]
+    level, place = np.unique(rows["score"], return_inverse=True)
+    counts = [np.bincount(place[cell == c], minlength=len(level)) for c in range(6)]
+    return [_auc(counts[i], counts[j]) for i in range(6) for j in range(i)]
 
 
-def _binned_auc(scores, i: int, j: int) -> float:
+def actual_error(scores, known: Path) -> float:
+    """By how much an AUC between two cells is off at most; NaN if that is not known."""
+    if not known.exists():
+        return float("nan")
     level, place = np.unique(scores.score, return_inverse=True)
-    one, other = (
+    counts = [
         np.bincount(place[scores.cell == c], scores.weight[scores.cell == c], len(level))
-        for c in (i, j)
-    )
+        for c in range(6)
+    ]
+    found = [_auc(counts[i], counts[j]) for i in range(6) for j in range(i)]
+    return float(np.abs(np.array(found) - json.loads(known.read_text())).max())
+
+
+def _auc(one: np.ndarray, other: np.ndarray) -> float:
     below = np.cumsum(one) - one / 2.0
     return float(below @ other / (one.sum() * other.sum()))
 
@@ -222,7 +222,9 @@ def main() -> None:
         folder = asked.folder or Path(temporary)
         print(HEAD + "\n|" + "---|" * (HEAD.count("|") - 1), flush=True)
         for law in asked.laws.split(","):
-            write(folder, law, n)
+            path = write(folder, law, n)
+            if n <= 10_000_000:
+                path.with_suffix(".json").write_text(json.dumps(exact_aucs(law, n)))
             for engine in asked.engines.split(","):
                 command = [sys.executable, __file__, "--one", "--rows", str(n), "--laws", law]
                 command += ["--engines", engine, "--folder", str(folder)]
