@@ -129,11 +129,11 @@ def read_frame(
     cuts: CutsInUse | None = None,
     bins: Bins | None = None,
     drop_missing: bool = False,
-    few_rows: int = FEW_ROWS,
+    few_rows: int | None = None,
 ) -> FrameReading:
     """The table of a frame, and what was seen on the way; see `GroupedScores.from_frame`.
 
-    Up to `few_rows` rows are grouped by their scores.
+    Up to `few_rows` rows (by default `FEW_ROWS`) are grouped by their scores.
     """
     columns = FrameColumns(score, label, _names(group), weight)
     if not isinstance(accuracy, int | float) or not 0.0 <= accuracy < 0.5:
@@ -145,7 +145,11 @@ def read_frame(
     reader = _Reader(lazy, columns, found, pos_label, group_order)
     if bins is not None:
         return reader.reading(reader.ask(bins).table(bins), 2)
-    if accuracy == 0.0 or found.n <= few_rows or found.low == found.high:
+    if (
+        accuracy == 0.0
+        or found.n <= (FEW_ROWS if few_rows is None else few_rows)
+        or found.low == found.high
+    ):
         return reader.reading(reader.ask(None).table(None), 2)
     thresholds = () if cuts is None else cuts.thresholds
     bins = Bins.between(found.low, found.high, (_LEVEL,), apart=thresholds)

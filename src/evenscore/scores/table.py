@@ -226,7 +226,7 @@ class GroupedScores:
         """One row per observation, where the data are: a frame of any engine.
 
         The engine groups the rows, and only the groups come back. A frame of more than 100,000 rows
-        is gone through four times at most; if it has too many distinct scores, they are put into
+        is gone through five times at most; if it has too many distinct scores, they are put into
         bins, and the table says what the order within them leaves unknown (`binned`).
 
         Parameters
