@@ -235,12 +235,12 @@ ODD: tuple[Any, ...] = (
 OPTIONS: dict[str, tuple[str, ...]] = {
     "rates_at": ("thresholds", "group_order", "pos_label"),
     "fair_thresholds": ("rate", "groups", "tolerance"),
-    "rate_gap": ("rate", "cuts", "signed", "group_order"),
-    "auc_gap": ("constraint", "signed", "group_order"),
-    "roc_gap": ("on", "rate", "interval", "summary", "signed"),
+    "rate_gap": ("rate", "cuts", "group_order"),
+    "auc_gap": ("constraint", "group_order"),
+    "roc_gap": ("on", "rate", "interval", "summary"),
     "area_between_curves": ("constraint",),
     "average_precision": ("prevalence",),
-    "average_precision_gap": ("prevalence", "signed"),
+    "average_precision_gap": ("prevalence",),
     "precision_recall_curve": ("prevalence",),
     "gap_estimates": ("constraints", "confidence_level", "sampling"),
     "paired_differences": (
@@ -324,7 +324,8 @@ def run_call(call: Call) -> str:
 
 # Categories of a frame are texts, so that 0 and 1 are no usual labels.
 _NO_COLUMN = ("two columns", "table", "frame", "category", "column", "longdouble", "fractions",
-              "decimals", "dates", "times", "mixed", "bytes", "objects", "float16")  # fmt: skip
+              "decimals", "dates", "times", "mixed", "bytes", "objects", "float16",
+              "big endian")  # fmt: skip
 
 
 def _may_refuse(call: Call, naive: Naive) -> bool:

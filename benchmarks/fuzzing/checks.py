@@ -164,7 +164,7 @@ def check_result(result: AuditResult, people: Naive | None) -> None:
     text = str(result.answer)
     require(text.strip() and "\n" not in text and "nan" not in text.lower().split(), "answer", text)
     for told in (*result.warnings, *result.assumptions, *result.omitted):
-        require(told.endswith(".") and "\n" not in told, "a sentence", told)
+        require(told.endswith((".", "?")) and "\n" not in told, "a sentence", told)
     if people is None:
         return
     require(result.sample.n == len(people.score), "n", result.sample.n, len(people.score))

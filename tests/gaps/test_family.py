@@ -466,3 +466,8 @@ def test_an_empty_cell_is_not_certified():
     found = AucConstraint.named("bnsp").certify(scores, tolerance=0.5)
     assert not found.certified
     assert str(found) == "Not certified: bnsp is undefined: there are no positives of 1."
+
+
+def test_constraints_that_are_none():
+    with pytest.raises(TypeError, match=r"^constraints must be a name, .* not int\.$"):
+        as_constraints(0)

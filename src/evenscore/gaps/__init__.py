@@ -34,6 +34,10 @@ def as_constraints(constraints: ConstraintLike) -> list[GapFamily]:
         constraints = [constraints]
     if isinstance(constraints, Iterator):
         raise TypeError("constraints can be read only once, being an iterator: give a list.")
+    if not isinstance(constraints, Iterable):
+        raise TypeError(
+            f"constraints must be a name, a constraint or a list, not {type(constraints).__name__}."
+        )
     families: list[GapFamily] = []
     for constraint in constraints:
         if isinstance(constraint, str):

@@ -109,6 +109,10 @@ def average_precisions(scores: GroupedScores, prevalence: Any = POOLED) -> Float
     return np.array([curve.average for curve in precision_recall_curves(scores, prevalence)])
 
 
+def _is_share(number: Any) -> bool:
+    return bool(0.0 < number < 1.0)  # before it is made a double, which it may be too large for
+
+
 def _prevalences(scores: GroupedScores, prevalence: Any) -> list[float]:
     """The share of positives that each group is taken to have."""
     if isinstance(prevalence, str):
@@ -116,10 +120,8 @@ def _prevalences(scores: GroupedScores, prevalence: Any) -> list[float]:
             return [float(scores.prevalence)] * scores.n_groups
         if prevalence == OWN:
             return [float(share) for share in scores.prevalence_by_group]
-    elif isinstance(prevalence, Real):
-        share: Any = prevalence  # perhaps an integer that no float holds
-        if 0.0 < share < 1.0:
-            return [float(share)] * scores.n_groups
+    elif isinstance(prevalence, Real) and _is_share(prevalence):
+        return [float(prevalence)] * scores.n_groups
     raise ValueError(
         "prevalence must be 'pooled', 'own' or a share strictly between 0 and 1, not "
         f"{shown(prevalence)}."
