@@ -44,7 +44,7 @@ def test_help():
     [
         (["frobnicate"], "No such command 'frobnicate'", "evenscore"),
         (["audit"], "Missing argument 'FILE'.", "evenscore audit"),
-        (["audit", "x.csv", "--grup", "sex"], "No such option: --grup", "evenscore audit"),
+        (["audit", "x.csv", "--grup", "sex"], "No such option", "evenscore audit"),
         (["plan", "--prevalence"], "Option '--prevalence' requires an argument.", "evenscore"),
     ],
 )
@@ -54,6 +54,7 @@ def test_options_that_are_not_understood_get_a_sentence(arguments, told, way):
     assert result.stdout == ""
     sentence, advice = result.stderr.splitlines()
     assert sentence.startswith(told)
+    assert arguments[-2] in sentence or told != "No such option"
     assert sentence.endswith(".")
     assert advice == f"Try: {way} --help"
 

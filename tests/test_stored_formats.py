@@ -6,8 +6,10 @@ keeps the old ones.
 """
 
 import json
+from importlib import resources
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import evenscore as es
@@ -51,6 +53,20 @@ def test_the_versions_written_today_are_among_them():
     assert {("audit", SCHEMA_VERSION), ("scores", VERSION), ("model", FORMAT_VERSION)} <= known
     repair = json.loads((STORED / "repair-2.0.json").read_text())
     assert repair["version"] == "2.0"
+
+
+@pytest.mark.parametrize("path", sorted(STORED.glob("scores-*.json")), ids=lambda path: path.name)
+def test_stored_tables_follow_their_schema(path, tmp_path):
+    schema = json.loads(
+        resources.files("evenscore.scores").joinpath("scores.schema.json").read_text()
+    )
+    jsonschema.Draft202012Validator.check_schema(schema)
+    checker = jsonschema.Draft202012Validator(schema)
+    checker.validate(json.loads(path.read_text()))
+    checker.validate(json.loads(es.GroupedScores.load(path).save(tmp_path / "s.json").read_text()))
+    for name in schema["required"]:
+        broken = {k: v for k, v in json.loads(path.read_text()).items() if k != name}
+        assert not checker.is_valid(broken)
 
 
 def test_an_audit_of_version_one_decides_as_it_did_then():

@@ -342,8 +342,8 @@ def _parquet(path: Path, content: Path, connection: Any) -> TableFile:
     try:
         rows = connection.read_parquet(str(content), hive_partitioning=False)
         unique, types = rows.columns, tuple(str(kind) for kind in rows.types)
-    except RuntimeError as error:
-        if "conversion" not in str(error):
+    except (RuntimeError, UnicodeDecodeError) as error:  # the first by newer versions of DuckDB
+        if isinstance(error, RuntimeError) and "conversion" not in str(error):
             raise
         raise ValueError(f"{path.name} has column names that are not UTF-8 text.") from None
     # DuckDB takes "Score" beside "score", or a second "score", by another name: by place, they

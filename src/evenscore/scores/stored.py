@@ -10,6 +10,7 @@ A table of bins has `bins`, which says how people are put into them, and `lowest
 the lowest and the highest score in the bin of each row.
 Numbers are written with all their digits. A version is major.minor: every reader reads all files of
 its own major version and skips the entries it does not know, so that a minor version may add some.
+`scores.schema.json`, beside this file, says the same to programs.
 """
 
 import json
