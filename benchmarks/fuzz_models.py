@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import sys
+import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -32,6 +34,9 @@ from evenscore.files.models import TableModel, save_model
 
 KINDS = ("linear", "boosted", "neural")
 SHOWN = 20  # attempts that went wrong
+
+Attack = tuple[str, bytes]
+"""How a file was altered, and its bytes."""
 
 
 def write_files(folder: Path, kinds: tuple[str, ...]) -> None:
@@ -75,42 +80,62 @@ def in_a_child(task, *arguments) -> None:
         raise RuntimeError(f"{task.__name__} failed.")
 
 
+def altered_nodes(archive: Archive, samples: int, rng: random.Random) -> Iterator[Attack]:
+    """A node of a model replaced by an odd value: all of them, or as many as asked for."""
+    every = list(archive.replaced())
+    for place, odd in rng.sample(every, min(samples, len(every))):
+        shown = "/".join(str(key) for key in place if key != "content")
+        yield f"{shown} = {odd}", archive.with_odd(place, odd)
+
+
 def attacks(
     folder: Path, kinds: tuple[str, ...], samples: int, seed: int
-) -> Iterator[tuple[str, str, bytes]]:
-    """What is attacked, how, and the bytes of the altered file."""
-    rng = random.Random(seed)
+) -> dict[str, Iterator[Attack]]:
+    """By what is attacked: how, and the bytes of the altered file."""
+    found: dict[str, Iterator[Attack]] = {}
     for kind in kinds:
         archive = Archive((folder / f"{kind}.skops").read_bytes())
-        every = list(archive.replaced())
-        for place, odd in every if samples >= len(every) else rng.sample(every, samples):
-            shown = "/".join(str(key) for key in place if key != "content")
-            yield f"{kind}: a node", f"{shown} = {odd}", archive.with_odd(place, odd)
+        found[f"{kind}: a node"] = altered_nodes(archive, samples, random.Random(seed))
         if kind == "boosted":
-            trees = archive.trees
-            for k in range(samples):
-                altered = altered_trees(trees, rng)
-                yield "boosted: the trees", f"text {k}", archive.with_trees(altered)
-    maps = json.loads((folder / "maps.json").read_text())
+            found["boosted: the trees"] = altered_texts(archive, samples, random.Random(seed))
+    maps, rng = json.loads((folder / "maps.json").read_text()), random.Random(seed)
+    found["maps"] = ((f"file {k}", altered_maps(maps, rng)) for k in range(samples))
+    return found
+
+
+def altered_texts(archive: Archive, samples: int, rng: random.Random) -> Iterator[Attack]:
+    """The trees of a model altered."""
+    trees = archive.trees
     for k in range(samples):
-        yield "maps", f"file {k}", altered_maps(maps, rng)
+        yield f"text {k}", archive.with_trees(altered_trees(trees, rng))
 
 
 def fuzz(
-    folder: Path, kinds: tuple[str, ...], samples: int, seed: int = 0
+    folder: Path,
+    kinds: tuple[str, ...],
+    samples: int,
+    seed: int = 0,
+    minutes: float = math.inf,
 ) -> tuple[dict[str, Counter[str]], list[str]]:
-    """How often what became of attempts, by what was attacked; and what went wrong."""
+    """How often what became of attempts, by what was attacked in turn; and what went wrong."""
     in_a_child(write_files, folder, kinds)
     prepare(folder)
-    found: dict[str, Counter[str]] = {}
+    targets = attacks(folder, kinds, samples, seed)
+    found: dict[str, Counter[str]] = {target: Counter() for target in targets}
     wrong: list[str] = []
-    for target, how, content in attacks(folder, kinds, samples, seed):
-        model = folder / ("altered.json" if target == "maps" else "altered.skops")
-        model.write_bytes(content)
-        outcome, told = attempt(model, folder / "rows.csv", folder / "scored.csv")
-        found.setdefault(target, Counter())[outcome] += 1
-        if outcome not in FINE:
-            wrong.append(f"{target}, {how}: {outcome}\n{told}")
+    end = time.monotonic() + 60.0 * minutes
+    while targets and time.monotonic() < end:
+        for target in list(targets):
+            how, content = next(targets[target], (None, b""))
+            if how is None:
+                del targets[target]
+                continue
+            model = folder / ("altered.json" if target == "maps" else "altered.skops")
+            model.write_bytes(content)
+            outcome, told = attempt(model, folder / "rows.csv", folder / "scored.csv")
+            found[target][outcome] += 1
+            if outcome not in FINE:
+                wrong.append(f"{target}, {how}: {outcome}\n{told}")
     return found, wrong
 
 
@@ -118,10 +143,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--samples", type=int, default=300, help="attempts of each kind, at most")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="stop after so many")
     parser.add_argument("--models", nargs="+", choices=KINDS, default=["linear", "boosted"])
     options = parser.parse_args()
     with TemporaryDirectory() as folder:
-        found, wrong = fuzz(Path(folder), tuple(options.models), options.samples, options.seed)
+        kinds = tuple(options.models)
+        found, wrong = fuzz(Path(folder), kinds, options.samples, options.seed, options.minutes)
     for target, outcomes in found.items():
         told = ", ".join(f"{n:,} {outcome}" for outcome, n in outcomes.most_common())
         print(f"{target:20} {outcomes.total():7,} attempts: {told}")

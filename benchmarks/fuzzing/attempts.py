@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import gc
 import io
 import math
 import os
@@ -32,7 +31,6 @@ SECONDS = 30.0  # of the clock, after which an attempt hangs
 def prepare(folder: Path) -> None:
     """Import the rest of what a command imports, by one that is refused."""
     _scored(folder / "no.skops", folder / "no.csv", folder / "no.out.csv")
-    gc.freeze()  # children then share what is there
 
 
 def attempt(model: Path, table: Path, output: Path) -> tuple[str, str]:
@@ -48,7 +46,8 @@ def attempt(model: Path, table: Path, output: Path) -> tuple[str, str]:
         except BaseException:
             told = ("traceback", traceback.format_exc(limit=-3))
         finally:
-            os.write(write, "\n".join(told).encode(errors="replace")[:4000])
+            with contextlib.suppress(OSError):
+                os.write(write, "\n".join(told).encode(errors="replace")[:4000])
             os._exit(0)
     os.close(write)
     status = _waited(child)
