@@ -137,6 +137,21 @@ def test_a_model_with_an_odd_part(linear, table, tmp_path, changed, told):
     assert not (tmp_path / "out.csv").exists()
 
 
+def test_what_is_told_stays_one_line(boosted, table, tmp_path):
+    scorer = es.BoostedScorer()
+    vars(scorer).update(vars(boosted.scorer))
+    scorer.booster = np.ones((3, 3))  # shown in several lines
+    path = save_model(tmp_path / "m.skops", replace(boosted, scorer=scorer))
+    assert load_refused(path).startswith("m.skops is not a model that `evenscore fit` wrote: boost")
+
+
+def load_refused(path):
+    with pytest.raises(ValueError, match=r"\.$") as caught:
+        load_model(path)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
 def test_trees_that_lightgbm_would_crash_on(boosted, table, tmp_path):
     text = boosted.scorer.model_
     scorer = es.BoostedScorer()

@@ -71,7 +71,14 @@ def test_scaling(odd):
         assert told == f"FeatureScaling.{name} must hold numbers above 0."
     refused(SCALING, 2)
     refused(replace(SCALING, compress=1), 3)
-    for tailed in (np.array([0, 3]), np.array([-1]), np.array([0.0]), np.array([[0]]), (0,)):
+    for tailed in (
+        np.array([0, 3]),
+        np.array([-1]),
+        np.array([0.0]),
+        np.array([[0]]),
+        (0,),
+        np.ones(0),
+    ):
         assert "FeatureScaling.tailed" in refused(replace(SCALING, tailed=tailed), 3)
 
 
@@ -101,7 +108,8 @@ def test_parts_of_another_kind(linear, name):
     assert f"LinearScorer.{name} must be of type" in refused(linear)
 
 
-@pytest.mark.parametrize("name", ["coef_", "intercept_", "features_", "n_features_in_"])
+@pytest.mark.parametrize("name", ["coef_", "intercept_", "features_", "n_features_in_",
+                                  "encoding_", "group_feature_"])  # fmt: skip
 def test_parts_that_are_missing(linear, name):
     delattr(linear, name)
     assert f"LinearScorer.{name} must" in refused(linear)

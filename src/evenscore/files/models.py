@@ -150,7 +150,8 @@ def load_model(path: str | PathLike[str]) -> TableModel:
     try:
         model.check_whole()
     except ValueError as error:
-        raise ValueError(f"{name} is not a model that `evenscore fit` wrote: {error}") from None
+        why = " ".join(str(error).split())
+        raise ValueError(f"{name} is not a model that `evenscore fit` wrote: {why}") from None
     return model
 
 

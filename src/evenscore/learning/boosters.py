@@ -345,7 +345,7 @@ def booster_class(booster: str | type[Booster]) -> type[Booster]:
         return BOOSTERS[booster]
     raise ValueError(
         f"booster must be one of {', '.join(map(repr, BOOSTERS))} or a subclass of Booster, "
-        f"not {booster!r}."
+        f"not {booster!r:.80}."
     )
 
 

@@ -66,7 +66,8 @@ class FeatureScaling:
             check_numbers(self, name, (n_features,), above=0.0)
         tailed = part_of(self, "tailed", np.ndarray, optional=True)
         if tailed is not None:
-            positions = tuple(tailed.tolist()) if tailed.ndim == 1 else None
+            whole = tailed.ndim == 1 and tailed.dtype.kind == "i"
+            positions = tuple(tailed.tolist()) if whole else None
             check_positions("FeatureScaling.tailed", positions, n_features)
 
     def transform(self, X: Any) -> Any:

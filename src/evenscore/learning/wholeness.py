@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+_LACKING = object()
+
 
 def check_names(owner: Any) -> None:
     """Refuse attributes that are neither parameters nor learned: they could hide methods.
@@ -54,7 +56,9 @@ def part_of(owner: Any, name: str, kind: type, *, optional: bool = False) -> Any
     -------
     object
     """
-    value = getattr(owner, name, None)
+    value = getattr(owner, name, _LACKING)
+    if value is _LACKING:
+        raise ValueError(f"{type(owner).__name__}.{name} must be there.")
     if type(value) is kind or (optional and value is None):
         return value
     raise ValueError(
