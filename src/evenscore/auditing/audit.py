@@ -191,6 +191,7 @@ def audit_scores(
     columns: Sequence[str] = (),
     label: str | None = None,
     neg_label: Any = 0,
+    lacking: Mapping[str, int] | None = None,
 ) -> AuditResult:
     """Audit a `GroupedScores`, for instance the table that a data engine's GROUP BY gave.
 
@@ -221,6 +222,8 @@ trained_on, declared, random_state, title
     label, neg_label : optional
         The name of the column of labels, after which classes are called that have no words, and the
         label of the negative class.
+    lacking : mapping, optional
+        How many rows were left out of the table because they lack a value, by column.
 
     Returns
     -------
@@ -257,7 +260,16 @@ trained_on, declared, random_state, title
     called = map(request.settings.words.named, scores.groups)
     named = replace(scores, groups=distinct_names(called))
     parts = GroupColumn.of(scores.groups, columns, in_order=_in_order)
-    return _audit(named, scores.groups, request, pos_label, zero_weights, notes, columns=parts)
+    return _audit(
+        named,
+        scores.groups,
+        request,
+        pos_label,
+        zero_weights,
+        notes,
+        columns=parts,
+        lacking=lacking,
+    )
 
 
 def audit_frame(
@@ -286,9 +298,9 @@ def audit_frame(
 ) -> AuditResult:
     """Audit a score where the data are: a frame of any engine, however many rows it has.
 
-    The engine counts, and only a table of some ten thousand rows comes back. With too many distinct
-    scores these are put into bins, finest at the cuts in use; what the order within bins leaves
-    unknown is part of every interval and verdict, and `result.binned` says how much it is.
+    The engine counts, and only a table of at most about 100,000 rows comes back. With too many
+    distinct scores these are put into bins, finest at the cuts in use; what the order within bins
+    leaves unknown is part of every interval and verdict, and `result.binned` says how much it is.
 
     Parameters
     ----------
@@ -368,6 +380,7 @@ reference_group, min_group_size, trained_on, declared, random_state, title
         columns=() if isinstance(group, str) else list(group),
         label=label,
         neg_label=reading.negative,
+        lacking=reading.survey.dropped,
     )
 
 
@@ -380,6 +393,7 @@ def _audit(
     notes: Sequence[str] = (),
     *,
     columns: tuple[GroupColumn, ...] = (),
+    lacking: Mapping[str, int] | None = None,
 ) -> AuditResult:
     """The audit of a table, and of each column of groups by itself, decided together."""
     parts, omitted = _parts(scores, labels, request, columns)
@@ -426,6 +440,7 @@ def _audit(
             [family.name for family in request.families],
             request.declared,
             weight_zero=zero_weights,
+            lacking=lacking,
         ),
     )
     return replace(whole, answer=answer_of(whole))

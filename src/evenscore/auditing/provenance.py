@@ -74,6 +74,12 @@ class RowCounts:
     lacking: Mapping[str, int] = field(default_factory=dict)
 
 
+def _counts(used: int, weight_zero: int, lacking: Mapping[str, int]) -> RowCounts:
+    """Of rows that lack one value each."""
+    left_out = sum(lacking.values())
+    return RowCounts(used + weight_zero + left_out, used, left_out, weight_zero, lacking)
+
+
 @dataclass(frozen=True)
 class Provenance:
     """Where the numbers of an audit come from; made by every audit.
@@ -128,12 +134,13 @@ class Provenance:
         declared: Declared,
         *,
         weight_zero: int,
+        lacking: Mapping[str, int] | None = None,
     ) -> "Provenance":
         """The provenance of an audit of a table, wherever that comes from."""
         return cls(
             {**_versions(), "evenscore": settings.evenscore_version},
             _in_words(settings, sample, constraints),
-            RowCounts(sample.n + weight_zero, sample.n, weight_zero=weight_zero),
+            _counts(sample.n, weight_zero, lacking or {}),
             data_sha256(scores),
             declared,
         ).sealed()

@@ -119,7 +119,7 @@ def audit(
     if json is not None:
         result.to_json(json)
     if save is not None:
-        people.grouped().save(save)
+        people.grouped().save(save, about=asked_for.about(people))
     console = Console(quiet=quiet)
     counts = None if result.provenance is None else result.provenance.rows
     if counts is not None and counts.left_out:

@@ -133,13 +133,13 @@ class FileAudit(NamedTuple):
                     reference_group=asked.reference_group,
                     random_state=asked.seed,
                     words=asked.words(),
-                    label=source.label,
+                    label=source.label or people.label,
                     neg_label=people.neg_label,
                     trained_on=asked.trained_on,
                     declared=declared,
                     title=asked.title or self._title(name),
                     pos_label=people.pos_label or None,
-                    outcomes_known=self._outcomes_known,
+                    outcomes_known=bool(people.pos_label),
                     zero_weights=people.zero_weights,
                     notes=[*people.notes, *filter(None, [people.remark])],
                     columns=people.names,
@@ -199,11 +199,11 @@ class FileAudit(NamedTuple):
         if source.bins_of is not None:
             binned = GroupedScores.load(source.bins_of).binned
             if binned is None or binned.bins is None:
-                raise ValueError(
-                    f"{source.bins_of} has no bins: it holds every score, and can be merged with "
-                    "any table."
-                )
-            bins = binned.bins
+                name = Path(source.bins_of).name
+                say(f"Note: {name} has no bins: it holds every score, and adds up with any table.",
+                    quiet=quiet)  # fmt: skip
+            else:
+                bins = binned.bins
         if not 0.0 <= source.accuracy < 0.5:
             raise ValueError(
                 f"--accuracy must be at least 0 and below 0.5, not {source.accuracy:g}."
@@ -220,6 +220,23 @@ class FileAudit(NamedTuple):
             table_name=source.table_name,
             query=source.query,
         )
+
+    def about(self, people: "People") -> dict[str, Any]:
+        """What a saved table of these people is about."""
+        from evenscore.files.aggregated import is_saved
+        from evenscore.scores.stored import read_about
+
+        source = self.source
+        if is_saved(source.table):
+            return read_about(source.table)
+        return {
+            "score": self.asked.score,
+            "label": source.label,
+            "positive": people.pos_label,
+            "negative": people.neg_label,
+            "groups": list(people.names),
+            "weight": source.weight,
+        }
 
     def _refuse_options(self) -> None:
         """What says which columns to read says nothing about a saved table."""
@@ -240,8 +257,13 @@ class FileAudit(NamedTuple):
     @property
     def _outcomes_known(self) -> bool:
         from evenscore.files.aggregated import is_saved
+        from evenscore.scores.stored import read_about
 
-        return self.source.label is not None or is_saved(self.source.table)
+        if self.source.label is not None:
+            return True
+        if not is_saved(self.source.table):
+            return False
+        return read_about(self.source.table).get("label", "") is not None
 
     def _title(self, name: str) -> str:
         groups = ", ".join(self.source.group)
@@ -261,11 +283,13 @@ class FileAudit(NamedTuple):
 def input_of(path: Path) -> "InputFile":
     """What a report says of its input: of several files, the SHA-256 is of their names and own."""
     from evenscore.auditing.provenance import InputFile
-    from evenscore.files.collections import input_files
+    from evenscore.files.collections import input_files, start_of
 
-    files = [InputFile.of(file) for file in input_files(path)]
-    if len(files) == 1 and not path.is_dir():
-        return files[0]
+    paths = input_files(path)
+    if paths == [path]:
+        return InputFile.of(path)
+    root = start_of(path)
+    files = [replace(InputFile.of(file), name=file.relative_to(root).as_posix()) for file in paths]
     listed = "".join(f"{file.sha256}  {file.name}\n" for file in files)
     digest = hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest()
     return InputFile(path.name, sum(file.size for file in files), digest)

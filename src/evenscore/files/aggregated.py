@@ -1,8 +1,9 @@
 """Tables of scores that were made elsewhere: the answer to a GROUP BY, or one that was saved.
 
 The answer has the columns of `evenscore sql`: labels and groups under their own names, `n` people,
-and of weighted people also `w` and `w2`, the sums of their weights and squared weights. Either each
-row is about one score, or about a `bin` of scores, of which `low` is the lowest and `high` the
+and of weighted people also `w` and `w2`, the sums of their weights and squared weights, and
+`w_least`, the least of them. Their names may be in capitals, as some databases write them. Either
+each row is about one score, or about a `bin` of scores, of which `low` is the lowest and `high` the
 highest.
 """
 
@@ -21,8 +22,9 @@ from evenscore.files.values import Check, Column, refuse
 from evenscore.scores import GroupedScores
 from evenscore.scores.labels import label_text
 from evenscore.scores.reading import Rows
+from evenscore.scores.stored import read_about
 
-COUNT, WEIGHT, SQUARE, BIN, LOW, HIGH = "n", "w", "w2", "bin", "low", "high"
+COUNT, WEIGHT, SQUARE, LEAST, BIN, LOW, HIGH = "n", "w", "w2", "w_least", "bin", "low", "high"
 """The columns of an answer, beside labels and groups."""
 
 
@@ -32,20 +34,33 @@ def is_saved(path: str | PathLike[str]) -> bool:
     if not path.is_file():
         return False
     with ordinary_file(path).open("rb") as file:
-        return file.read(64).lstrip()[:1] == b"{"
+        return file.read(64).lstrip()[:1] == b"{" or path.suffix.lower() == ".json"
 
 
 def read_saved(path: str | PathLike[str]) -> People:
-    """The people of a saved table; groups by their names."""
-    scores = GroupedScores.load(path)
+    """The people of a saved table; groups by their names, classes as the table says."""
+    scores, about = GroupedScores.load(path), read_about(path)
     n = round(float(scores.cell_counts.sum()))
     groups = tuple(
         tuple(map(label_text, group)) if isinstance(group, tuple) else label_text(group)
         for group in scores.groups
     )
-    scores = replace(scores, groups=groups)
+    if len(set(groups)) == len(groups):
+        scores = replace(scores, groups=groups)
     nobody = Rows(np.zeros(0, dtype=bool), np.zeros(0, dtype=np.intp), groups)
-    return People(nobody, (), "1", n, 0, neg_label="0", table=scores)
+    label = about.get("label")
+    known = label is not None or "label" not in about
+    columns = tuple(about.get("groups", ()))
+    return People(
+        nobody,
+        columns if all(len(columns) == len(g) for g in groups if isinstance(g, tuple)) else (),
+        about.get("positive", "1") if known else "",
+        n,
+        0,
+        neg_label=about.get("negative", "0") if known else "",
+        table=scores,
+        label=label,
+    )
 
 
 def read_aggregated(
@@ -62,13 +77,15 @@ def read_aggregated(
     labels = [] if label is None else [label]
     check_roles(label=labels, group=groups)
     with open_table(path, wanted=[*labels, *groups, COUNT]) as table:
-        by_bins = all(name in table.names for name in (BIN, LOW, HIGH))
+        own = {name.lower(): name for name in reversed(table.names)}
+        by_bins = all(name in own for name in (BIN, LOW, HIGH))
         scored = [HIGH, LOW, BIN] if by_bins else [score]
-        weighed = [name for name in (WEIGHT, SQUARE) if name in table.names]
+        weighed = [name for name in (WEIGHT, SQUARE, LEAST) if name in own]
         numbers = [*scored, COUNT, *weighed]
-        table.require([*labels, *groups, *numbers])
+        named = [name if name == score else own.get(name, name) for name in numbers]
+        table.require([*labels, *groups, *named])
         people_columns = PeopleColumns.named(table, label, groups, None)
-        columns = [Column.named(table, name) for name in numbers]
+        columns = [Column.named(table, name) for name in named]
         table.hold([*(column.sql for column in columns), *people_columns.sql_names])
         table.drop_blank()
         columns, problems = as_numbers(table, columns, decimal)
@@ -87,7 +104,7 @@ def read_aggregated(
         values = {name: np.asarray(arrays[f"number_{name}"], dtype=np.float64) for name in by_name}
         given = {
             "score": values[scored[0]], "label": rows.positive.astype(int), "group": rows.codes,
-            **{name: values[name] for name in (COUNT, *weighed)},
+            **{name: values[name] for name in (COUNT, *weighed) if name != LEAST},
         }  # fmt: skip
         scores = _checked(table.name, given, len(rows.groups))
         if by_bins:
@@ -121,6 +138,8 @@ def _checked(name: str, given: dict[str, np.ndarray], n_groups: int) -> GroupedS
 
 def _binned(name: str, rows: Rows, values: dict[str, np.ndarray]) -> GroupedScores:
     low, high, key = (values[part] for part in (LOW, HIGH, BIN))
+    if np.any(key != np.round(key)):
+        raise ValueError(f"{name} has a {BIN} that is not a whole number.")
     if np.any(low > high):
         row = int(np.argmax(low > high))
         raise ValueError(f"{name} has a {LOW} above the {HIGH} at row {row + 1:,}.")

@@ -33,7 +33,8 @@ class People:
     lack several).
     `count` is how many people a row stands for (None: one). `notes` are sentences about
     how the file was read. `table` is that of the people if it was made where the rows are: then
-    there are no `rows`, and `weightless` of them weighed nothing.
+    there are no `rows`, and `weightless` of them weighed nothing. `label` is the name of the column
+    of labels, where the table says it.
     """
 
     rows: Rows
@@ -47,6 +48,7 @@ class People:
     notes: tuple[str, ...] = ()
     table: GroupedScores | None = None
     weightless: int = 0
+    label: str | None = None
 
     @property
     def zero_weights(self) -> int:

@@ -22,6 +22,7 @@ from evenscore.scores.arrays import Bools, Floats, Ints
 FINEST = 50
 """The finest level: beyond, the bins of a double would not be told apart."""
 
+_LISTED = 2**17  # bins in such a list at most
 _COMPARED = 6  # ranges up to which comparisons ask whether a bin is among them, not a list
 
 
@@ -211,7 +212,8 @@ class Bins:
             and _increasing(bins.levels)
             and _increasing(bins.apart)
             and all(
-                len(ranges.first) == len(ranges.last)
+                0 < len(ranges.first) == len(ranges.last)
+                and (len(ranges) <= _COMPARED or ranges.total <= _LISTED)
                 and _increasing([k for pair in zip(ranges.first, ranges.last, strict=True)
                                  for k in (pair[0], pair[1] + 0.5)])
                 for ranges in finer

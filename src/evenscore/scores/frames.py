@@ -44,6 +44,8 @@ FEW_ROWS = 100_000
 _ROWS = 85_000  # that bins are planned to take: the number is guessed, and should not pass 100,000
 _LEVEL = 14  # of the first grid: 16,384 bins
 _PASSES = 4  # at most, after the first look
+_HEAVY = 0.005  # of a cell in a bin makes it part of the core
+_CORE = 16  # a core is at most 2^-16 of the range: less is reached by dividing bins
 _APART = 32  # scores that very many people have: each costs two comparisons per row
 _COMMON = 0.001  # of the people of a cell have a score that is set apart
 _CELLS = 6  # of three groups; more cells may take more rows
@@ -175,13 +177,42 @@ def _planned(
             return scores, passes
         if passes > _PASSES:
             return scores, passes
+        core = _core(scores, shares, accuracy, rate)
+        if core is not None and passes < _PASSES:
+            bins = Bins.between(*core, (_LEVEL,), apart=bins.apart)
+            continue
         heavy = crowded(bins, shares, accuracy, rate)
         if heavy.any() and not asked and passes < _PASSES:
             asked, passes = True, passes + 1
-            values = reader.common(bins, bins.key(shares.highest[heavy]))
+            values = reader.common(bins, bins.key(shares.highest[heavy]), scores.groups)
             bins, shares = _set_apart(bins, shares, scores, values)
         rows = round(_ROWS * max(1.0, scores.n_cells / _CELLS))
         bins, wide = refined(bins, shares, accuracy, rate, rows)
+
+
+def _core(
+    scores: GroupedScores, shares: BinShares, accuracy: float, rate: float
+) -> tuple[float, float] | None:
+    """Where nearly everybody is, if that is a very small part of where anybody is.
+
+    A few scores far out, or one that stands for something else, would take all bins: whoever is
+    beyond the core has a bin on each side.
+    """
+    assert scores.binned is not None
+    heavy = np.flatnonzero(shares.is_open & (shares.share.max(axis=1) > _HEAVY))
+    if not len(heavy):
+        return None
+    first, last = int(heavy[0]), int(heavy[-1])
+    low = float(scores.binned.lowest[first])
+    high = float(scores.binned.highest[last])
+    width = scores.binned.highest[-1] / 2.0 - scores.binned.lowest[0] / 2.0
+    outside = np.stack([shares.share[:first].sum(axis=0), shares.share[last + 1 :].sum(axis=0)])
+    products = outside.T @ outside
+    np.fill_diagonal(products, 0.0)
+    used = [*shares.used[:first], *shares.used[last + 1 :]]
+    seen = bool(np.any(used)) and float(outside.max()) > rate
+    small = (high / 2.0 - low / 2.0) < width * 2.0**-_CORE
+    return (low, high) if small and not seen and products.max() <= accuracy else None
 
 
 def _set_apart(
@@ -230,13 +261,13 @@ class _Reader:
     pos_label: Any
     group_order: Sequence[Hashable] | None
 
-    def common(self, bins: Bins, keys: Ints) -> _Answer:
-        """The scores in some bins that many people have."""
+    def common(self, bins: Bins, keys: Ints, groups: Sequence[Hashable]) -> _Answer:
+        """The scores in some bins that many people have; groups are those of the table."""
         import narwhals as nw
 
         inside = bins.expression(nw.col(SCORE)).is_in([float(key) for key in keys])
         least = max(20.0, _COMMON * float(self.survey.count.min()))
-        return self.ask(None, kept=inside, least=least)
+        return replace(self, group_order=groups).ask(None, kept=inside, least=least)
 
     def ask(self, bins: Bins | None, *, kept: Any = None, least: float = 0.0) -> _Answer:
         """One pass: the GROUP BY of bins, or of the scores themselves, label and groups.

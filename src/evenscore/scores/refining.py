@@ -81,7 +81,9 @@ def refined(
     """
     level = bins.level_of(shares.highest)
     cells = np.maximum(np.sum(shares.share > 0.0, axis=1), 1).astype(np.float64)
-    most = np.minimum(level + DEEPER, FINEST)
+    # Beyond 1e300 bins per unit the arithmetic of keys would overflow.
+    finest = bins.levels[-1] + max(0, int(np.log2(1e300) - np.log2(bins.scale)))
+    most = np.minimum(level + DEEPER, min(FINEST, finest))
     wide = 1.0
     while True:
         wanted = np.minimum(_wanted(shares, accuracy * wide, rate * wide, level), most)
@@ -91,7 +93,7 @@ def refined(
             break
         wide *= 1.3
     deepest = wanted > (levels[-2] if len(levels) > 1 else -1)
-    while len(levels) > 1 and levels[-1] < min(FINEST, int(level[deepest].max()) + DEEPER):
+    while len(levels) > 1 and levels[-1] < min(FINEST, finest, int(level[deepest].max()) + DEEPER):
         # Values that many people have come apart from their neighbours by depth alone.
         deeper = (*levels[:-1], levels[-1] + 1)
         if demand.rows(deeper) > (rows + needed) / 2.0:

@@ -6,8 +6,9 @@
 
 `label` is 0 or 1, `group` a position in `groups`, an intersection of several columns is a list.
 The last three columns are left out of a table in which each row is one observation of weight 1.
-A table of bins has `bins`, which says how people are put into them, and `lowest` beside `score`:
-the lowest and the highest score in the bin of each row.
+`about` may say what the table is about: the names of the columns of score, label, groups and
+weight, and the labels of both classes. A table of bins has `bins`, which says how people are put
+into them, and `lowest` beside `score`: the lowest and the highest score in the bin of each row.
 Numbers are written with all their digits. A version is major.minor: every reader reads all files of
 its own major version and skips the entries it does not know, so that a minor version may add some.
 `scores.schema.json`, beside this file, says the same to programs.
@@ -15,7 +16,7 @@ its own major version and skips the entries it does not know, so that a minor ve
 
 import json
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ def write_columns(
     groups: tuple[Hashable, ...],
     columns: dict[str, list[Any]],
     bins: Bins | None = None,
+    about: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write groups and columns, whole or not at all."""
     content: dict[str, Any] = {
@@ -44,6 +46,8 @@ def write_columns(
     }
     if bins is not None:
         content["bins"] = bins.to_dict()
+    if about is not None:
+        content["about"] = dict(about)
     return write_atomically(path, json.dumps(content, allow_nan=False))
 
 
@@ -68,6 +72,8 @@ def read_columns(
         bins = None if content.get("bins") is None else Bins.from_dict(content["bins"])
     except ValueError as error:
         raise ValueError(f"{name} cannot be used: {error}.") from None
+    if bins is None and "lowest" in content:
+        raise ValueError(f"{name} has lowest scores of bins, and does not say which bins.")
     required = REQUIRED if bins is None else (*REQUIRED, "lowest")
     columns = {key: content[key] for key in (*required, *OPTIONAL) if key in content}
     for key in ("groups", *required):
@@ -84,6 +90,31 @@ def read_columns(
     if not set(columns["group"]) <= set(range(len(groups))):
         raise ValueError(f"{name}: group must hold positions in groups, from 0 on.")
     return groups, columns, bins
+
+
+def read_about(path: str | PathLike[str]) -> dict[str, Any]:
+    """What a file says that its table is about; nothing if it does not say."""
+    try:
+        content = json.loads(read_whole(path))
+    except (ValueError, RecursionError):
+        return {}
+    about = content.get("about") if isinstance(content, dict) else None
+    kinds: dict[str, Any] = {
+        "score": str | None,
+        "label": str | None,
+        "positive": str,
+        "negative": str,
+        "groups": list,
+        "weight": str | None,
+    }
+    known = about if isinstance(about, dict) else {}
+    return {
+        key: known[key]
+        for key, kind in kinds.items()
+        if key in known
+        and isinstance(known[key], kind)
+        and all(isinstance(name, str) for name in (known[key] if kind is list else ()))
+    }
 
 
 def _is_number(value: Any) -> bool:

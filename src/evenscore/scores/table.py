@@ -5,7 +5,7 @@ number of observations and sum of squared weights. This module builds that table
 `reading` has decoded.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -558,13 +558,17 @@ class GroupedScores:
             **{name: getattr(self, name) for name in OPTIONAL},
         }
 
-    def save(self, path: str | PathLike[str]) -> Path:
+    def save(self, path: str | PathLike[str], *, about: Mapping[str, Any] | None = None) -> Path:
         """Write the table to a JSON file, whole or not at all; `load` gives the same table again.
 
         Parameters
         ----------
         path
             The file to write.
+        about
+            What the table is about, to be kept beside it: the names of the columns `score`,
+            `label`, `groups` and `weight`, and the labels `positive` and `negative`. Commands
+            refuse to merge tables that are about different things.
 
         Returns
         -------
@@ -588,11 +592,14 @@ class GroupedScores:
             columns |= {name: getattr(self, name) for name in OPTIONAL}
         lists = {name: column.tolist() for name, column in columns.items()}
         if self.binned is None:
-            return write_columns(path, self.groups, lists)
+            return write_columns(path, self.groups, lists, about=about)
         if self.binned.bins is None:
-            raise ValueError("A table whose bins are not known any more cannot be saved.")
+            raise ValueError(
+                "This table cannot be saved to be merged: its bins were made elsewhere, and what "
+                "they are is not known."
+            )
         lists["lowest"] = self.binned.extent(self.score)[0].tolist()
-        return write_columns(path, self.groups, lists, self.binned.bins)
+        return write_columns(path, self.groups, lists, self.binned.bins, about)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "GroupedScores":
@@ -837,7 +844,8 @@ def _common_bins(first: GroupedScores, second: GroupedScores) -> Bins | None:
     if bins is None or any(other.bins != bins for other in known):
         raise ValueError(
             "The scores of these tables were put into different bins, so that they do not add up: "
-            "make both with the same ones, GroupedScores.from_frame(…, bins=first.binned.bins)."
+            "make both with the same ones (bins=first.binned.bins in from_frame, --bins-of on the "
+            "command line)."
         )
     return bins
 
