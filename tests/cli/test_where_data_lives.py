@@ -372,6 +372,14 @@ def test_answers_that_cannot_be(tmp_path, rows):
     assert "--cluster is about people" in told
 
 
+def test_an_answer_that_is_not_said_to_be_one(tmp_path, rows):
+    kept = {name: rows[name] for name in ("repaid", "score", "sex")}
+    path = write(tmp_path / "t.csv", {**kept, "n": [2] * 900})
+    assert "ask for --aggregated" in run("audit", path, *COLUMNS).stderr
+    path = write(tmp_path / "t.csv", {**rows, "n": [2] * 900})
+    assert "--aggregated" not in run("audit", path, *COLUMNS).stderr
+
+
 def test_the_query_in_other_words():
     asked = ("sql", "--table", 'risk.lo"ans', "--score", "Score", "--group", "sex")
     assert 'FROM risk."lo""ans"' in run(*asked).stdout

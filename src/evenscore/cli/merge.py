@@ -25,9 +25,9 @@ def merge(
 
     Tables that are about different columns or labels are refused.
 
-    An audit of the sum is the audit of all the people together, to the last
-    digit. Tables of every score always add up; those of bins do if they were
-    made with the same bins: give the first to the others with --bins-of.
+    An audit of the sum is the audit of all the people together. Tables of every
+    score always add up; those of bins do if they were made with the same bins:
+    give the first to the others with --bins-of.
 
     Examples:
       evenscore audit january.parquet --label y --score s --group sex --save january.json

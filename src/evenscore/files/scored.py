@@ -16,6 +16,7 @@ from evenscore.scores.arrays import Floats, Ints
 from evenscore.scores.bins import Bins
 from evenscore.scores.labels import shown
 
+_ANSWERED = ("n", "w", "w2", "w_least")  # columns that the query of an audit answers with
 _FEW = 0.1  # with fewer distinct scores than this share of the rows, DuckDB counts them
 
 
@@ -55,6 +56,11 @@ def read_scores(
         table.require(wanted)
         columns = PeopleColumns.named(table, label, groups, weight, clusters)
         column = Column.named(table, score)
+        if as_table and "n" in table.names and {*table.names} <= {*wanted, *_ANSWERED}:
+            table.notes.append(
+                f"{table.name} looks like the answer to a query, with so many people per row in n: "
+                "if it is, ask for --aggregated."
+            )
         table.hold([column.sql, *columns.sql_names])
         table.drop_blank()
         [column, *heavy], problems = as_numbers(table, [column, *columns.weights], decimal)

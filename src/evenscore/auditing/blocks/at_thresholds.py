@@ -50,6 +50,7 @@ class AtThresholds(Block):
         everyone = audit.coarse.mirrored.pooled("both") if low else audit.everyone
         spread = np.unique(everyone.threshold(shares))
         exact = audit.coarse is audit.scores
+        every = exact and scores.binned is None  # cuts within bins are not looked at
         names = groups.named(groups.compared)
         omitted: tuple[str, ...] = ()
         if not exact:
@@ -60,7 +61,7 @@ class AtThresholds(Block):
             )
         return cls(
             audit.cut_table(-spread[::-1] if low else spread),
-            tuple(_fair_cuts(audit, names, rate, settings.tolerance, exact) for rate in _NAMES),
+            tuple(_fair_cuts(audit, names, rate, settings.tolerance, every) for rate in _NAMES),
             omitted,
         )
 
