@@ -7,6 +7,7 @@ from evenscore.auditing.parts import Sample
 from evenscore.inference.estimate import SMALL_CELL, Estimate
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import starts_of_runs
+from evenscore.scores.brackets import has_open_bins
 from evenscore.scores.selection import Side
 
 FEW = 30
@@ -133,7 +134,7 @@ def warnings_about(
         warnings.append(numbers.sentence)
     if sample.distinct_scores == 1:
         warnings.append("All scores are equal: the score ranks nobody.")
-    elif sample.tied_share > 0.1 and scores.binned is None:  # `result.binned` says it better
+    elif sample.tied_share > 0.1 and not has_open_bins(scores):  # `result.binned` says it better
         warnings.append(
             f"{sample.tied_share:.0%} of the people share their score with somebody "
             f"({sample.distinct_scores:,} distinct scores): a tie counts half in an AUC, and "

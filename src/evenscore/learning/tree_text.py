@@ -77,7 +77,7 @@ def understood(text: str, n_features: int | None = None) -> str:
     Returns
     -------
     str
-        Every child exists and is reached once, every feature exists, every number is finite.
+        Every child exists and is reached once, every feature exists, every value is finite.
 
     Raises
     ------
@@ -128,8 +128,10 @@ def _tree(name: str, text: str, n_features: int) -> str:
     for key in _NODES:
         _require(len(entries[key]) == n_leaves - 1, name, key, "have one entry for every split")
     _require(len(entries["leaf_value"]) == n_leaves, name, "leaf_value", "have one entry per leaf")
-    for key in ("threshold", "leaf_value"):
-        _require(all(map(_is_real, entries[key])), name, key, "hold finite numbers")
+    _require(all(map(_is_real, entries["leaf_value"])), name, "leaf_value", "hold finite numbers")
+    # LightGBM splits missing values from all others at an infinite threshold.
+    thresholds = [text for text in entries["threshold"] if text not in ("inf", "-inf")]
+    _require(all(map(_is_real, thresholds)), name, "threshold", "hold numbers")
     _check_children(name, entries, n_leaves)
     features = _whole(name, entries, "split_feature")
     inside = np.all((features >= 0) & (features < n_features))

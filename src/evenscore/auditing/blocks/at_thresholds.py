@@ -8,6 +8,7 @@ import numpy as np
 from evenscore.auditing.blocks.base import COARSE_LEVELS, AuditInput, Block, register
 from evenscore.auditing.parts import FairCuts
 from evenscore.inference.cuts import CutTable
+from evenscore.scores.brackets import has_open_bins
 from evenscore.scores.thresholds import fair_thresholds
 
 _NAMES = {
@@ -50,7 +51,7 @@ class AtThresholds(Block):
         everyone = audit.coarse.mirrored.pooled("both") if low else audit.everyone
         spread = np.unique(everyone.threshold(shares))
         exact = audit.coarse is audit.scores
-        every = exact and scores.binned is None  # cuts within bins are not looked at
+        every = exact and not has_open_bins(scores)  # cuts within bins are not looked at
         names = groups.named(groups.compared)
         omitted: tuple[str, ...] = ()
         if not exact:
