@@ -329,8 +329,6 @@ class _Reader:
             sums |= {"weight": numbers["w"], "weight_squared": numbers["w2"]}
             check_told(numbers["w"], str(columns.weight))
             check_weights(numbers["w"], f"column {columns.weight!r}")
-            if not np.isfinite([numbers["w"], numbers["w2"]]).all():
-                raise ValueError(f"The weights in column {columns.weight!r} are too large.")
         key = numbers["es_key"]
         lowest, highest = (key, key) if exact else (numbers["low"], numbers["high"])
         return _Answer(key, lowest, highest, positive, codes, labels, sums)
