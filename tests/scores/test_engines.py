@@ -129,8 +129,8 @@ CASES = {
     ),
     "a huge weight": (
         rows(weight={5: 1e200}),
-        "column 'weight' holds values whose products leave the range of double precision (sum above "
-        "1e140 or a value below 1e-140); divide it by a constant.",
+        "column 'weight' holds values whose products leave the range of double precision (sum "
+        "above 1e140 or a value below 1e-140); divide it by a constant.",
     ),
     "large scores": (rows(score=lambda k: 2**53 + 1 if k == 8 else k), beyond("score")),
     "large negative scores": (rows(score=lambda k: -(2**60) if k == 8 else k), beyond("score")),
