@@ -354,8 +354,9 @@ def test_thresholds_arguments():
         fair_thresholds(scores, "fpr", "ab")
     with pytest.raises(TypeError, match="Expected a GroupedScores"):
         fair_thresholds([1, 2], "fpr")
-    with pytest.raises(ValueError, match="tolerance must be"):
-        fair_thresholds(scores, "fpr", tolerance="x")
+    for tolerance in ("x", -0.1, 10**400):
+        with pytest.raises(ValueError, match="tolerance must lie between 0 and 1"):
+            fair_thresholds(scores, "fpr", tolerance=tolerance)
 
 
 def test_an_empty_table_has_no_prevalence():
@@ -381,6 +382,14 @@ def test_weights_of_a_frame_out_of_range(library, weight):
         ValueError, match=r"^column 'w' holds values whose products leave the range"
     ):
         GroupedScores.from_frame(frame, score="s", label="y", group="g", weight="w")
+
+
+def test_names_in_a_frame_that_are_none():
+    frame = pd.DataFrame({"s": [1.0, 2.0], "y": [0, 1], "g": ["a", "b"]})
+    with pytest.raises(ValueError, match=r"^The frame has no column 0; its columns are"):
+        GroupedScores.from_frame(frame, score="s", label="y", group="g", weight=0)
+    with pytest.raises(TypeError, match=r"^group must be the name of a column, or a list"):
+        GroupedScores.from_frame(frame, score="s", label="y", group=1j)
 
 
 def test_weights_whose_sum_is_no_double():

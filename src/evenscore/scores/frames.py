@@ -243,6 +243,9 @@ def _set_apart(
 
 
 def _names(group: str | Sequence[str]) -> tuple[str, ...]:
+    if not isinstance(group, str | Sequence):
+        kind = type(group).__name__
+        raise TypeError(f"group must be the name of a column, or a list of names, not {kind}.")
     names = (group,) if isinstance(group, str) else tuple(group)
     if not names:
         raise ValueError("group must name at least one column.")

@@ -66,7 +66,8 @@ def prepared(frame: Any, columns: FrameColumns) -> Any:
 
     lazy = _lazy(frame)
     schema = dict(lazy.collect_schema())
-    wanted = [columns.score, *columns.keys.values(), *([columns.weight] if columns.weight else [])]
+    weights = [] if columns.weight is None else [columns.weight]
+    wanted = [columns.score, *columns.keys.values(), *weights]
     for name in wanted:
         if name not in schema:
             shown = ", ".join(repr(known) for known in list(schema)[:20])

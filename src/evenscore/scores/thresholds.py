@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from evenscore.scores import CLASSES, GroupedScores, check_scores
 from evenscore.scores.arrays import Bools, Floats
 from evenscore.scores.distribution import RATE_TOLERANCE, to_floats
+from evenscore.scores.labels import shown
 from evenscore.scores.rates import CATALOGUE, rate_named
 
 
@@ -109,8 +110,8 @@ def fair_thresholds(
     [(2.0, 3.0), (4.0, 6.0)]
     """
     check_scores(scores)
-    if not isinstance(tolerance, Real) or not tolerance >= 0.0:
-        raise ValueError(f"tolerance must be at least 0, not {tolerance!r}.")
+    if not isinstance(tolerance, Real) or not 0.0 <= tolerance <= 1.0:
+        raise ValueError(f"tolerance must lie between 0 and 1, not {shown(tolerance)}.")
     entry = rate_named(rate)
     if isinstance(groups, str):
         raise ValueError(f"groups must be a list of group labels, not {groups!r}.")
