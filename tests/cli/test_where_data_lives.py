@@ -362,6 +362,9 @@ def test_answers_that_cannot_be(tmp_path, rows):
     assert "n' of t.csv is '-1' at row 1" in told(n=[-1, 4, 5, 6])
     assert "must hold whole numbers" in told(n=[1.5, 4, 5, 6])
     assert "is missing at row 2" in told(n=[3, "", 5, 6])
+    path = write(tmp_path / "t.csv", {**columns, "n": [3, "", 5, 6]})
+    result = run("audit", path, "--aggregated", *COLUMNS, "--drop-missing", "--min-group-size", 1)
+    assert "Of t.csv, 1 row lacks a value and was left out" in result.output
     assert "not a sum of squares" in told(w=[3, 4, 5, 6], w2=[9, 1000, 9, 9])
     by_bins = {"bin": [0, 0, 1, 1], "low": [0.1, 0.1, 0.2, 0.2], "high": [0.3, 0.3, 0.4, 0.4]}
     assert "bins that overlap" in told(**by_bins)

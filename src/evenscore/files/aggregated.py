@@ -115,11 +115,20 @@ def read_aggregated(
             people,
             rows=Rows(rows.positive[:0], rows.codes[:0], rows.groups),
             total=n + weightless,
-            dropped=0,
+            dropped=0,  # how many people the rows left out stand for, nobody knows
+            notes=(*people.notes, *_left_out(table.name, people.dropped)),
             lacking=lacking,
             table=replace(scores, groups=rows.groups),
             weightless=weightless,
         )
+
+
+def _left_out(name: str, rows: int) -> tuple[str, ...]:
+    """That rows of an answer were left out, if any were."""
+    if not rows:
+        return ()
+    were = "1 row lacks a value and was" if rows == 1 else f"{rows:,} rows lack a value and were"
+    return (f"Of {name}, {were} left out, with all the people it counts.",)
 
 
 def _checked(name: str, given: dict[str, np.ndarray], n_groups: int) -> GroupedScores:
