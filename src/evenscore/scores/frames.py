@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from evenscore.scores.arrays import Bools, Floats, Ints
 from evenscore.scores.bins import Bins
+from evenscore.scores.brackets import auc_bracket
 from evenscore.scores.distribution import check_weights
 from evenscore.scores.labels import is_missing
 from evenscore.scores.reading import group_positions, positive_rows
@@ -173,7 +174,7 @@ def _planned(
         scores = answer.table(bins)
         passes += 1
         shares = answer.shares(scores, cuts)
-        if shares.auc_bracket <= accuracy * wide and shares.rate_bracket <= rate * wide:
+        if auc_bracket(scores) <= accuracy * wide and shares.rate_bracket <= rate * wide:
             return scores, passes
         if passes > _PASSES:
             return scores, passes

@@ -38,20 +38,6 @@ class BinShares:
     used: Bools
 
     @property
-    def auc_bracket(self) -> float:
-        """By how much an AUC between two cells may be off at most.
-
-        >>> share = np.array([[0.1, 0.2], [0.9, 0.8]])
-        >>> open_bins = np.array([True, False])
-        >>> round(BinShares(share[:, 0], open_bins, share, share[:, 0], open_bins).auc_bracket, 9)
-        0.01
-        """
-        share = self.share[self.is_open]
-        products = share.T @ share
-        np.fill_diagonal(products, 0.0)
-        return float(products.max(initial=0.0)) / 2.0
-
-    @property
     def rate_bracket(self) -> float:
         """The largest share of a cell in one bin where a cut may lie."""
         return float(self.share[self.is_open & self.used].max(initial=0.0))
