@@ -146,6 +146,9 @@ TESTED_AT = {
     ],
     "learning/test_boosting.py": ["learning.growth"],
     "learning/test_clusters_in_fits.py": ["learning.spreading"],
+    "learning/engines/test_dask.py": ["learning.engines.base"],
+    "learning/test_exchange.py": ["learning.pooling", "learning.sampling"],
+    "learning/test_frame_reading.py": ["learning.frame_summary"],
     "learning/test_linear.py": ["learning.linear_solving"],
     "learning/test_neural.py": ["learning.neural_training"],
     "learning/test_posteriors.py": [

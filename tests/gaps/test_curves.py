@@ -253,7 +253,7 @@ def test_slopes_are_finite_differences(n_groups):
         return cells, constraint.surrogate(cells)
 
     cells, found = surrogate(score)
-    slopes = share * cells.grid.read_at(found.slopes(multipliers), cell, cells.placed)
+    slopes = share * cells.grid.read(found.slopes(multipliers), cell, score)
     step = 1e-4
     for k in range(0, len(y), 7):
         moved = np.zeros(len(y))

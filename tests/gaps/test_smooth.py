@@ -42,7 +42,7 @@ def check(score, cell, share, n_cells, h):
     smooth = smooth_cells(score, cell, share, np.ones((1, n_cells)), h)
     expected = naive_auc(score.tolist(), cell.tolist(), share.tolist(), n_cells, h)
     assert np.abs(smooth.auc - expected).max() < 2e-7
-    own = smooth.grid.read_at(smooth.density, cell, smooth.placed)
+    own = smooth.grid.read(smooth.density, cell, score)
     other = smooth.grid.read(smooth.density, (cell + 1) % n_cells, score)
     for found, move in ((own, 0), (other, 1)):
         for k in range(0, len(score), max(1, len(score) // 40)):

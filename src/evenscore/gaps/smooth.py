@@ -16,11 +16,12 @@ so is a function on the grid for each cell.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenscore.scores.arrays import Floats, Ints
+from evenscore.scores.arrays import Floats, Ints, chunks
 
 _PER_BANDWIDTH = 16  # points of the grid: with four-point weights the errors are those said above
 _MAX_POINTS = 1 << 20
@@ -57,33 +58,47 @@ class Grid:
 
         Beyond the ends of the grid functions keep the values they have there.
         """
-        position = np.clip((x - self.start) / self.step, 0.0, self.size - 1.0)
-        index = np.clip(np.floor(position), 1, self.size - 3)
-        t = position - index
-        below, above = t + 1.0, t - 2.0
-        middle = t * (t - 1.0)
-        weights = (
-            -middle * above / 6.0,
-            below * (t - 1.0) * above / 2.0,
-            -below * t * above / 2.0,
-            below * middle / 6.0,
-        )
-        return index.astype(np.intp) - 1, weights
+        position = np.asarray((x - self.start) / self.step)
+        np.clip(position, 0.0, self.size - 1.0, out=position)
+        index = position.astype(np.intp)  # rounded down: positions are not negative
+        np.clip(index, 1, self.size - 3, out=index)
+        t = np.subtract(position, index, out=position)
+        index -= 1
+        # With m = t(t − 1) they are m(2 − t)/6, (m/2 − 1)(t − 1), (1 − m/2)t and m(t + 1)/6. The
+        # outer two add up to m/2 and the inner two to 1 − m/2.
+        away = t - 1.0
+        half = t * away
+        half *= 0.5
+        first = 2.0 - t
+        first *= half
+        first *= 1.0 / 3.0
+        last = half - first
+        half -= 1.0
+        second = np.multiply(half, away, out=away)
+        third = np.add(half, second, out=half)
+        np.negative(third, out=third)
+        return index, (first, second, third, last)
 
-    def read(self, values: Floats, row: Ints | int, x: Floats) -> Floats:
-        """Row `row` of `values` at x, each x in a row of its own."""
-        return self.read_at(values, row, self.place(x))
+    def read(self, values: Floats, row: Ints, x: Floats) -> Floats:
+        """`values` at x, each x in a row of its own; as many x as there are people."""
+        answer = np.empty(len(x))
+        for part in chunks(len(x)):
+            answer[part] = self.read_at(values, row[part], self.place(x[part]))
+        return answer
 
     def read_at(
         self, values: Floats, row: Ints | int, placed: tuple[Ints, tuple[Floats, ...]]
     ) -> Floats:
-        """Like `read`, for x that have been placed already."""
+        """Like `read`, for a few x that have been placed already."""
         index, weights = placed
         flat = values.reshape(-1)
         base = index + row * self.size
-        total: Floats = weights[0] * flat[base]
+        total: Floats = weights[0] * flat.take(base)
         for j in (1, 2, 3):
-            total = total + weights[j] * flat[base + j]
+            base += 1
+            part = flat.take(base)
+            part *= weights[j]
+            total += part
         return total
 
 
@@ -92,8 +107,8 @@ class SmoothCells:
     """The scores of each cell seen through the logistic kernel, on a common grid.
 
     `below[c]` is F_c(x) = Σ share · σ((x − s)/h), the smoothed distribution function of cell c, and
-    `density[c]` its derivative; shares of a cell add up to one. `placed` are the scores' places.
-    `cell_weights`, (2, K), are the weights of the cells in the data.
+    `density[c]` its derivative; shares of a cell add up to one. `cell_weights`, (2, K), are the
+    weights of the cells in the data.
     """
 
     grid: Grid
@@ -101,7 +116,6 @@ class SmoothCells:
     mass: Floats
     below: Floats
     density: Floats
-    placed: tuple[Ints, tuple[Floats, ...]]
     cell_weights: Floats
 
     @property
@@ -174,10 +188,27 @@ class Surrogate:
     slopes: Callable[[Floats], Floats]
 
 
+class Together(Protocol):
+    """Where the rows at hand are a part of all: what all parts come to."""
+
+    def sum(self, values: Floats) -> Floats:
+        """The sum over all parts, entry by entry."""
+
+    def ends(self, values: Floats) -> tuple[float, float]:
+        """The smallest and the largest value of all parts."""
+
+
 def smooth_cells(
-    score: Floats, cell: Ints, share: Floats, cell_weights: Floats, bandwidth: float
+    score: Floats,
+    cell: Ints,
+    share: Floats,
+    cell_weights: Floats,
+    bandwidth: float,
+    together: Together | None = None,
 ) -> SmoothCells:
     """Bin, then convolve. Scores so far apart that the grid would pass 2^20 points are refused.
+
+    Rows may be a part of all, whose shares add up to one with those of the other parts.
 
     >>> s = smooth_cells(
     ...     np.array([0.0, 1.0]), np.array([0, 1]), np.ones(2), np.ones((2, 1)), bandwidth=0.5)
@@ -186,7 +217,10 @@ def smooth_cells(
     """
     n_cells = cell_weights.size
     step = bandwidth / _PER_BANDWIDTH
-    low, high = float(score.min()), float(score.max())
+    if together is None:
+        low, high = float(score.min()), float(score.max())
+    else:
+        low, high = together.ends(score)
     spread = (high - low) / step
     if not spread + 2.0 * _BEYOND < _MAX_POINTS - 1:
         raise ValueError(
@@ -195,17 +229,20 @@ def smooth_cells(
         )
     size = 1 << (int(np.ceil(spread)) + 2 * _BEYOND).bit_length()
     grid = Grid(low - _BEYOND * step, step, size)
-    placed = grid.place(score)
-    base = placed[0] + cell * size
     flat = np.zeros(n_cells * size)
-    for j, weight in enumerate(placed[1]):
-        flat += np.bincount(base + j, weights=share * weight, minlength=n_cells * size)
-    mass = flat.reshape(n_cells, size)
+    for rows in chunks(len(score), n_cells * size):
+        index, weights = grid.place(score[rows])
+        index += cell[rows] * size
+        for weight in weights:
+            weight *= share[rows]
+            flat += np.bincount(index, weights=weight, minlength=n_cells * size)
+            index += 1
+    mass = (flat if together is None else together.sum(flat)).reshape(n_cells, size)
     spectrum = np.fft.rfft(mass, 4 * size)
     below, density = (
         np.fft.irfft(spectrum * kernel, 4 * size)[:, size : 2 * size] for kernel in _kernels(size)
     )
-    return SmoothCells(grid, bandwidth, mass, below, density / bandwidth, placed, cell_weights)
+    return SmoothCells(grid, bandwidth, mass, below, density / bandwidth, cell_weights)
 
 
 def _convolved(mass: Floats, kernel: NDArray[np.complex128]) -> Floats:

@@ -321,8 +321,31 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         self.check_parameters()
-        task = self._task()
+        task = self.task()
         data = self._read(X, y, sensitive_features, sample_weight, task.constraints, cluster)
+        for text, category in self.learn_from(data, task):
+            warnings.warn(text, category, stacklevel=2)
+        return self
+
+    def learn_from(
+        self, data: TrainingSet, task: Task | None = None
+    ) -> list[tuple[str, type[Warning]]]:
+        """Learn from rows that have been read, of which there may be more with other workers.
+
+        Parameters
+        ----------
+        data : TrainingSet
+            The rows; where they are one part of all, every worker calls this, and every worker's
+            scorer comes out the same.
+        task : Task, optional
+            The parameters, unless somebody has read them already.
+
+        Returns
+        -------
+        list of (str, type of warning)
+            What a user has to be told.
+        """
+        task = self.task() if task is None else task
         train, held_out = self.hold_out(data)
         crossed = None
         # Products of some thousand rows are too small to share out among threads.
@@ -331,10 +354,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 rng = np.random.default_rng(seed_of(self.random_state))
                 crossed, task = cross_fit(self, data, task, int(self.cross_fit), rng)
             history = self.learn(train, held_out, task)
-            told = self._finish(data, train, held_out, task, history, crossed)
-        for text, category in told:
-            warnings.warn(text, category, stacklevel=2)
-        return self
+            return self._finish(data, train, held_out, task, history, crossed)
 
     def become(self, other: Self) -> None:
         """Take over what another scorer of the kind has learned.
@@ -374,12 +394,13 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         train, held_out : TrainingSet, TrainingSet or None
             The same share of every class and group is held out, as far as clusters stay whole.
         """
-        share = self.held_out_share(len(rows))
+        share = self.held_out_share(rows.n_rows)
         if share == 0.0:
             return rows, None
         return rows.hold_out(share, np.random.default_rng(seed_of(self.random_state)))
 
-    def _task(self) -> Task:
+    def task(self) -> Task:
+        """What the parameters ask for."""
         return Task(tuple(as_constraints(self.constraints)), self.tolerance, self.strength)
 
     def _read(
@@ -480,7 +501,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self, task, history, train, scores, expected, held_out, new
         )
         self.gap_names_ = [gap.title for gap in self.gaps_["train"]]
-        told: list[tuple[str, type[Warning]]] = []
+        told, history.notes = history.notes, []
         if warning is not None:
             told.append((warning, ConvergenceWarning))
         self.price_ = None

@@ -1,8 +1,7 @@
 """The boosted scorer: trees grown along the gradient of the score-space objective."""
 
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,6 +12,8 @@ from evenscore.extras import require
 from evenscore.learning.base import FairScorer
 from evenscore.learning.boosters import Booster, TreeSettings, booster_class, tree_threads
 from evenscore.learning.boosting import HeldOut, LinearStart, constant
+from evenscore.learning.checkpoints import RecordedBooster
+from evenscore.learning.exchange import ALONE, Exchange
 from evenscore.learning.growth import Growth
 from evenscore.learning.objective import standardise
 from evenscore.learning.parameters import check_count, check_number, seed_of
@@ -95,8 +96,8 @@ class BoostedScorer(FairScorer):
     n_jobs : int, optional
         Threads; by default one, and from 100,000 rows on as many as OpenMP allows. The score does
         not depend on it.
-    booster : "lightgbm" or a subclass of `evenscore.learning.Booster`, default "lightgbm"
-        The library that grows the trees.
+    booster : "lightgbm", "xgboost" or a subclass of `evenscore.learning.Booster`
+        The library that grows the trees, by default LightGBM.
     verbose
 
     Attributes
@@ -197,14 +198,15 @@ class BoostedScorer(FairScorer):
         same with Kamiran and Calders' weights, and the constrained one; if that fails, another with
         a tolerance that is tightened round by round.
         """
+        library = booster_class(self.booster)
+        if not train.exchange.alone and not library.takes_parts:
+            raise ValueError(f"{library.__name__} does not grow trees on parts of the rows.")
         settings = self._settings(train)
-        varied = not constant(train.X)
+        varied = not constant(train.X, train.exchange)
         self.linear_ = None
         if self.linear_start and varied:
-            left_out = np.flatnonzero(settings.monotone).tolist()
-            self.linear_ = LinearStart.fit(train, left_out, settings.categorical)
+            self.linear_ = self._start(train, task, settings)
         offset = self._offset(train)
-        library = booster_class(self.booster)
         beaten: tuple[Stage, ...] = ()
         if varied and task.constraints and held_out is None and not task.quick:
             beaten = self._beaten(train, task, settings, offset)
@@ -224,22 +226,39 @@ class BoostedScorer(FairScorer):
                 checked,
                 advance,
             )
-            choice = growth.run(library.begin(train.X, offset, settings), beaten)
+            trunk = self._begun(train, offset, settings)
+            if task.journal is not None:
+                trunk = RecordedBooster(trunk, task.journal, task.journal.opened(trunk))
+            choice = growth.run(trunk, beaten)
         assert choice.raw is not None
         assert choice.booster is not None
-        if np.ptp(choice.raw) == 0.0:
-            warnings.warn(
-                f"BoostedScorer gives every row the same score: no split of the {len(train)} rows "
-                f"leaves min_child_samples={settings.min_rows} on both sides and helps.",
-                UserWarning,
-                stacklevel=3,
+        low, high = train.exchange.ends(choice.raw)
+        if low == high:
+            text = (
+                "BoostedScorer gives every row the same score: no split of the "
+                f"{train.n_rows} rows leaves min_child_samples={settings.min_rows} on both sides "
+                "and helps."
             )
+            choice.history.notes.append((text, UserWarning))
         self.n_iter_ = choice.n_trees
         self.model_ = choice.booster.to_text(choice.n_trees)
         choice.history.beaten = bool(beaten)
         if growth.free is not None:
             choice.history.scores = TrainingScores(growth.free, choice.raw, choice.expected)
         return choice.history
+
+    def _start(self, train: TrainingSet, task: Task, settings: TreeSettings) -> LinearStart | None:
+        """What trees start from: learned, or known from a checkpoint."""
+        journal = task.journal
+        if journal is not None and journal.start is not None:
+            start = LinearStart.from_dict(journal.start)
+            start.check_whole(train.X.shape[1])
+            return start
+        left_out = np.flatnonzero(settings.monotone).tolist()
+        learned = LinearStart.fit(train, left_out, settings.categorical)
+        if journal is not None and learned is not None:
+            journal.start = learned.to_dict()
+        return learned
 
     def _beaten(
         self, train: TrainingSet, task: Task, settings: TreeSettings, offset: Floats
@@ -250,9 +269,9 @@ class BoostedScorer(FairScorer):
         constraints, the reweighed and the constrained one are learned in two folds, and looked at
         on the rows left out. The linear start has seen all rows.
         """
-        sizes = np.bincount(train.cell, minlength=2 * len(train.groups))
-        if len(train) >= _FEW_ROWS or sizes.min() < 2 * _LEAST_OF_CELL:
+        if train.n_rows >= _FEW_ROWS or train.cell_sizes.min() < 2 * _LEAST_OF_CELL:
             return ()
+        task = replace(task, journal=None)
         fold = train.folds(2, np.random.default_rng(settings.seed))
         scores: dict[Stage, Floats] = {}
         for k in range(2):
@@ -261,13 +280,13 @@ class BoostedScorer(FairScorer):
             growth = Growth(
                 task, rows, objective, settings, int(self.n_estimators), self.margin, None, _silent
             )
-            booster = booster_class(self.booster).begin(rows.X, offset[fold != k], settings)
+            booster = self._begun(rows, offset[fold != k], settings)
             best = growth.stages(booster)
             if not best:
                 return ()
             for stage, (trees, n_trees, raw) in best.items():
                 new = offset[fold == k] + trees.predict(left.X, last=n_trees)
-                standard = standardise(raw, rows.share)
+                standard = standardise(raw, rows.share, rows.exchange)
                 score = scores.setdefault(stage, np.empty(len(train)))
                 score[fold == k] = (new - standard.mean) / standard.scale
         objective = task.objective(train)
@@ -279,14 +298,24 @@ class BoostedScorer(FairScorer):
             return ("learning", "restart")
         return ()
 
+    def _begun(self, rows: TrainingSet, offset: Floats, settings: TreeSettings) -> Booster:
+        """No tree yet; only a library that takes parts is told of others."""
+        library = booster_class(self.booster)
+        if library.takes_parts:
+            return library.begin(rows.X, offset, settings, rows.exchange)
+        return library.begin(rows.X, offset, settings)
+
     def _offset(self, rows: TrainingSet) -> Floats:
         """The scores that trees are added to."""
         return np.zeros(len(rows)) if self.linear_ is None else self.linear_.score(rows.X)
 
     def _settings(self, train: TrainingSet) -> TreeSettings:
         """How trees are grown on n rows: the fewer there are, the simpler and more random."""
-        n, root = len(train), float(np.sqrt(len(train)))
-        categorical, signs = self._categorical(train.X), self._signs(train.X.shape[1])
+        n, root = train.n_rows, float(np.sqrt(train.n_rows))
+        categorical, signs = (
+            self._categorical(train.X, train.exchange),
+            self._signs(train.X.shape[1]),
+        )
         if any(signs[k] for k in categorical):
             raise ValueError(_NO_ORDER)
 
@@ -324,7 +353,7 @@ class BoostedScorer(FairScorer):
             )
         return int(name)
 
-    def _categorical(self, X: Any) -> list[int]:
+    def _categorical(self, X: Any, exchange: Exchange = ALONE) -> list[int]:
         """Numbers of the categorical columns, whose values have been looked at."""
         given = () if self.categorical_features is None else self.categorical_features
         if isinstance(given, str) or not isinstance(given, (Sequence, np.ndarray)):
@@ -335,7 +364,8 @@ class BoostedScorer(FairScorer):
         for k in columns:
             values = X[:, [k]].data if sparse.issparse(X) else X[:, k]
             values = values[~np.isnan(values)]
-            if np.any((values < 0.0) | (values != np.floor(values)) | (values >= 2**31)):
+            odd = np.sum((values < 0.0) | (values != np.floor(values)) | (values >= 2**31))
+            if exchange.total(odd):
                 raise ValueError(
                     f"Column {k} is in categorical_features but holds values other than the codes "
                     "0, 1, 2, … of categories."

@@ -1,7 +1,7 @@
 """How the boosted scorer drives trees: where they start, what a round asks for, which are kept."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
@@ -14,13 +14,14 @@ from sklearn.linear_model import LogisticRegression
 
 from evenscore.learning.boosters import Booster
 from evenscore.learning.encoding import SpreadCodes
+from evenscore.learning.exchange import ALONE, Exchange
 from evenscore.learning.features import FeatureScaling
 from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState
 from evenscore.learning.objective import Evaluation, Objective, Strict, standardise
 from evenscore.learning.task import Choice, Look, Stage
 from evenscore.learning.training_set import TrainingSet
 from evenscore.learning.wholeness import check_names, check_numbers, part_of
-from evenscore.scores.arrays import Floats
+from evenscore.scores.arrays import Floats, Ints, chunks
 
 # benchmarks/constants.py halves and doubles each of them, on splits of German and COMPAS.
 # Share of the rounds that maximise the likelihood, of few and of many rows: more leave gaps, fewer
@@ -37,16 +38,24 @@ _ROWS = 32_768  # to learn that start from, at most: a quarter of them costs an 
 _FIRST_ROWS = (
     8192  # of more, so many are solved first; two of Newton's steps on all are then enough
 )
+_TABLE = 1 << 15  # places of leaf values: a row's is some millionths off, and never on an edge
 _FEW = 500  # columns for which Newton's method is the fastest
 
 
-def constant(X: Any) -> bool:
-    """Whether no feature varies, so that there is nothing to split on."""
+def constant(X: Any, exchange: Exchange = ALONE) -> bool:
+    """Whether no feature varies, so that there is nothing to split on.
+
+    >>> constant(np.array([[1.0, np.nan], [1.0, np.nan]])), constant(np.array([[1.0], [np.nan]]))
+    (True, False)
+    """
     if sparse.issparse(X):
         return bool(np.all(X.max(axis=0).toarray() == X.min(axis=0).toarray()))
-    return all(
-        np.array_equal(X[:, k], np.full(len(X), X[0, k]), equal_nan=True) for k in range(X.shape[1])
-    )
+    low = np.fmin.reduce(X, axis=0, initial=np.inf)
+    high = np.fmax.reduce(X, axis=0, initial=-np.inf)
+    missing = np.isnan(X).any(axis=0).astype(np.float64)
+    low, high, missing = exchange.max(np.array([-low, high, missing])) * [[-1.0], [1.0], [1.0]]
+    # Known values that differ, or some known and some missing.
+    return not np.any((low < high) | ((missing > 0.0) & (low <= high)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +81,10 @@ class LinearStart:
         cls, train: TrainingSet, left_out: Sequence[int] = (), categorical: Sequence[int] = ()
     ) -> Self | None:
         """Learn from all columns but some; none if there are no others."""
-        columns = SpreadCodes.of(train.X, left_out, categorical)
+        columns = SpreadCodes.of(train.X, left_out, categorical, train.exchange)
         if not columns.width:
             return None
-        rows = train if len(train) <= _ROWS else train.thinned(_ROWS)[1]
+        rows = train.sampled(_ROWS)
         X = columns.transform(rows.X)
         means = _known_means(X, rows.share)
         X = _filled(X, means)
@@ -98,9 +107,45 @@ class LinearStart:
                 model.fit(prepared[some], part.positive, part.share * train.n_observations)
                 model.set_params(max_iter=2)
             model.fit(prepared, rows.positive, weight)
-        coefficients = _LINEAR * model.coef_[0]
+        coefficients = _LINEAR * train.exchange.agreed(model.coef_[0])
         constant = -float(rows.share @ (prepared @ coefficients))
         return cls(columns, means, features, coefficients, constant)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, from which `from_dict` makes the same start."""
+        scaling = {name: _plain(value) for name, value in vars(self.features).items()}
+        return {
+            "numbers": list(self.columns.numbers),
+            "codes": [list(pair) for pair in self.columns.codes],
+            "means": self.means.tolist(),
+            "features": scaling,
+            "coefficients": self.coefficients.tolist(),
+            "constant": self.constant,
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """A start from plain data; `check_whole` says whether it is one."""
+        try:
+            scaling = dict(content["features"])
+            tailed = scaling.pop("tailed")
+            compress = bool(scaling.pop("compress"))
+            numbers = {name: np.array(scaling[name], dtype=np.float64) for name in scaling}
+            return cls(
+                SpreadCodes(
+                    tuple(content["numbers"]), tuple((k, size) for k, size in content["codes"])
+                ),
+                np.array(content["means"], dtype=np.float64),
+                FeatureScaling(
+                    **numbers,
+                    compress=compress,
+                    tailed=None if tailed is None else np.array(tailed, dtype=np.intp),
+                ),
+                np.array(content["coefficients"], dtype=np.float64),
+                float(content["constant"]),
+            )
+        except (KeyError, TypeError, ValueError):
+            raise ValueError("The linear start of the checkpoint cannot be read.") from None
 
     def check_whole(self, n_features: int) -> None:
         """Refuse what was read from a file and is no linear score of so many features."""
@@ -116,6 +161,10 @@ class LinearStart:
         """Of all columns of X."""
         prepared = self.features.transform(_filled(self.columns.transform(X), self.means))
         return np.asarray(prepared @ self.coefficients + self.constant)
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _known_means(X: Any, share: Floats) -> Floats:
@@ -171,20 +220,47 @@ class Likelihood:
     round: int = 0
 
     def __post_init__(self) -> None:
-        share = self.rows.share
-        self.weight = share * len(self.rows)
-        prevalence = float(share[self.rows.positive].sum())
+        self.weight = self.rows.share * self.rows.n_rows
+        prevalence = self.rows.prevalence
         self.log_odds = float(np.log(prevalence / (1.0 - prevalence)))
-        self.start = likely_rounds(len(self.rows), self.rounds)
+        self.start = likely_rounds(self.rows.n_rows, self.rounds)
 
     def __call__(self, raw: Floats) -> tuple[Floats, Floats]:
         """Of the scores of a round; steps shrink as rounds go by."""
         number, self.round = self.round, self.round + 1
         done = max(0.0, (number - self.start) / (self.rounds - self.start))
-        chance = expit(raw + self.log_odds)
-        away = chance - self.rows.positive
-        slope = self.weight * chance
-        return (self.weight * fall_of(done)) * away, slope - slope * chance
+        gradient, curvature, fall = np.empty(len(raw)), np.empty(len(raw)), fall_of(done)
+        for rows in chunks(len(raw)):
+            weight, chance = self.weight[rows], expit(raw[rows] + self.log_odds)
+            gradient[rows] = (weight * fall) * (chance - self.rows.positive[rows])
+            slope = weight * chance
+            curvature[rows] = slope - slope * chance
+        return gradient, curvature
+
+
+def _nearest(values: Floats) -> Callable[[Floats], Ints]:
+    """What finds the nearest of some increasing values: by a table, unless two are very close.
+
+    A search among a dozen values costs more than the rest of what is done to a row.
+
+    >>> _nearest(np.array([-1.0, 0.5, 2.0]))(np.array([-3.0, 0.4, 1.9, 7.0]))
+    array([0, 1, 2, 2])
+    """
+    between = 0.5 * (values[1:] + values[:-1])
+    width = float(values[-1] - values[0])
+    if len(values) < 2 or not np.diff(values).min() > 8.0 * width / _TABLE:
+        return lambda x: np.searchsorted(between, x)
+    scale, start = (_TABLE - 1) / width, float(values[0])
+    table = np.searchsorted(between, start + np.arange(_TABLE) / scale)
+
+    def found(x: Floats) -> Ints:
+        place = x - start
+        place *= scale
+        place += 0.5
+        np.clip(place, 0.0, _TABLE - 1.0, out=place)
+        return np.asarray(table.take(place.astype(np.intp)))
+
+    return found
 
 
 @dataclass(eq=False)
@@ -210,6 +286,7 @@ class OwnPull:
     l2: float
     times: float
     total: Floats
+    exchange: Exchange = ALONE
     before: tuple[Floats, Floats, Floats] | None = None  # scores, gradient, curvature
 
     def note(self, raw: Floats, leaves: Floats) -> None:
@@ -217,15 +294,28 @@ class OwnPull:
         if self.before is None:
             return
         scores, gradient, curvature = self.before
-        moved = raw - scores
         values = np.unique(leaves)
-        leaf = np.searchsorted(0.5 * (values[1:] + values[:-1]), moved)
-        weight = np.bincount(leaf, curvature, minlength=len(values))
-        value = values / self.learning_rate
-        others = np.maximum(weight[leaf] - curvature, 0.0) + self.l2
-        known = others > 1e-12  # a leaf of one row is that row's own work
-        pull = np.divide(gradient + value[leaf] * curvature, others, out=-value[leaf], where=known)
-        self.total += self.learning_rate * pull
+        find = _nearest(values)
+        leaf, weight = np.empty(len(raw), dtype=np.intp), np.zeros(len(values))
+        for rows in chunks(len(raw)):
+            leaf[rows] = find(raw[rows] - scores[rows])
+            weight += np.bincount(leaf[rows], curvature[rows], minlength=len(values))
+        weight, value = self.exchange.sum(weight), values / self.learning_rate
+        for rows in chunks(len(raw)):
+            own, slope = curvature[rows], value.take(leaf[rows])
+            others = weight.take(leaf[rows])
+            others -= own
+            np.maximum(others, 0.0, out=others)
+            others += self.l2
+            pull = slope * own
+            pull += gradient[rows]
+            known = others > 1e-12  # a leaf of one row is that row's own work
+            if known.all():
+                pull /= others
+            else:
+                pull = np.divide(pull, others, out=-slope, where=known)
+            pull *= self.learning_rate
+            self.total[rows] += pull
 
     def expected(self, raw: Floats) -> Floats:
         """Scores as they would be on new rows like these."""
@@ -257,25 +347,29 @@ class Gradient:
     def __post_init__(self) -> None:
         train = self.train
         self.state = self.rule.init(self.aim, *self.objective.terms.sharing)
-        prevalence = float(train.share[train.positive].sum())
-        parts = np.where(train.positive, prevalence, 1.0 - prevalence)
-        self.least = _LEAST * train.share * len(train) / parts
+        parts = np.where(train.positive, train.prevalence, 1.0 - train.prevalence)
+        self.least = _LEAST * train.share * train.n_rows / parts
 
     def __call__(self, raw: Floats) -> tuple[Floats, Floats]:
         """Gradient and curvature at the scores of a round."""
         number, self.round, self.look = self.round, self.round + 1, None
         done = number / self.rounds
         evaluation = self.evaluate(raw, closely=number % EVERY == 0)
-        n, scale = len(raw), self.standard.scale
-        gradient = (n * fall_of(done)) * self.standard.pull_back(evaluation.gradient)
-        curvature = self.least + (_STEEP * n) * np.abs(evaluation.gradient)
-        curvature /= self.objective.bandwidth * scale**2
+        n, scale = self.train.n_rows, self.standard.scale
+        gradient, curvature = self.standard.pull_back(evaluation.gradient), evaluation.gradient
+        fall, width = n * fall_of(done), self.objective.bandwidth * scale**2
+        for rows in chunks(len(raw)):
+            gradient[rows] *= fall
+            part = np.abs(curvature[rows], out=curvature[rows])
+            part *= _STEEP * n
+            part += self.least[rows]
+            part /= width
         self.own.before = raw.copy(), gradient, curvature
         return gradient, curvature
 
     def evaluate(self, raw: Floats, *, closely: bool) -> Evaluation:
         """Evaluate the objective; closely: look at the strict gaps and move the multipliers."""
-        self.standard = standardise(raw, self.train.share)
+        self.standard = standardise(raw, self.train.share, self.train.exchange)
         score = self.standard.score
         if self.level:
             left = self.level * max(0.0, 1.0 - 1.5 * self.round / self.rounds)

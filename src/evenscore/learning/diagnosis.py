@@ -13,6 +13,7 @@ from evenscore.gaps.family import family_estimates
 from evenscore.inference.decisions import decide
 from evenscore.inference.estimate import Estimate
 from evenscore.learning.cross_fitting import learn_on
+from evenscore.learning.exchange import ALONE, Exchange
 from evenscore.learning.multipliers import excess
 from evenscore.learning.objective import standardise
 from evenscore.learning.task import SLACK, History, Task
@@ -225,7 +226,7 @@ def diagnose(
     new = gaps.get("cross_fit", gaps.get("validation"))
     if new:
         new[:] = decide(new, tolerance, new[0].confidence_level)
-    sizes = np.bincount(train.cell, minlength=2 * len(train.groups)).astype(np.float64)
+    sizes = train.cell_sizes.astype(np.float64)
     by_cell, _, _ = train.separable(train.cell, len(sizes))
     outcomes = []
     far = np.where(beyond > SLACK, np.abs(expected) - tolerance, 0.0)
@@ -352,7 +353,7 @@ def pulling_against(task: Task, train: TrainingSet, scores: Floats, number: int)
     """
     objective = task.objective(train)
     terms = objective.terms
-    standard = standardise(scores, train.share)
+    standard = standardise(scores, train.share, train.exchange)
     strict = objective.strict(standard.score)
     size = np.abs(strict.gaps)
     others = [int(k) for k in np.argsort(-size)[:_MOST_OPPOSED] if k != number and size[k] > 0.0]
@@ -363,7 +364,7 @@ def pulling_against(task: Task, train: TrainingSet, scores: Floats, number: int)
         multipliers = np.zeros(len(terms))
         multipliers[chosen] = np.sign(strict.terms[chosen])
         gradient = objective.evaluate(standard.score, lambda g: (0.0, multipliers)).gradient
-        return along_features(train.X, standard.pull_back(gradient))
+        return along_features(train.X, standard.pull_back(gradient), train.exchange)
 
     wanted = asked(number)
     cosines = []
@@ -375,14 +376,16 @@ def pulling_against(task: Task, train: TrainingSet, scores: Floats, number: int)
     return [k for _, k in sorted(opposed)[:2]]
 
 
-def along_features(X: Any, gradient: Floats) -> Floats:
+def along_features(X: Any, gradient: Floats, exchange: Exchange = ALONE) -> Floats:
     """The product of a gradient by the scores with features of mean zero and deviation one."""
     if sparse.issparse(X):
         X = X.toarray() if X.shape[0] * X.shape[1] < _DENSE else X[:, :256].toarray()
-    filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X) if np.isnan(X).any() else X
-    deviation = filled.std(axis=0)
-    centred = filled - filled.mean(axis=0)
-    return np.asarray((gradient @ centred) / np.where(deviation > 0.0, deviation, 1.0))
+    known = ~np.isnan(X)
+    number, total = exchange.sum(np.array([known.sum(axis=0), np.sum(X, axis=0, where=known)]))
+    centred = np.where(known, X - total / np.maximum(number, 1.0), 0.0)  # missing: the mean
+    square, along = exchange.sum(np.array([np.square(centred).sum(axis=0), gradient @ centred]))
+    deviation = np.sqrt(square / exchange.total(len(X)))
+    return np.asarray(along / np.where(deviation > 0.0, deviation, 1.0))
 
 
 def _reached_alone(
@@ -401,7 +404,14 @@ def _reached_alone(
     owners = [family for family in task.constraints for _ in family.keys(train.groups)]
     family = owners[number].narrowed(gap.key)
     optimism = np.broadcast_to(task.optimism, len(gaps))[alike]
-    alone = replace(task, constraints=(family,), tolerance=tolerance, optimism=optimism, quick=True)
+    alone = replace(
+        task,
+        constraints=(family,),
+        tolerance=tolerance,
+        optimism=optimism,
+        quick=True,
+        journal=None,
+    )
     if len(optimism) != len(train.objective(alone.constraints).terms.tolerance):
         return None
     other = learn_on(scorer, train, alone)

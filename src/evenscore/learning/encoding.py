@@ -21,6 +21,7 @@ from typing import Any, Self, final
 import numpy as np
 from scipy import sparse
 
+from evenscore.learning.exchange import ALONE, Exchange
 from evenscore.learning.wholeness import check_names, check_positions, part_of
 from evenscore.scores.arrays import Floats
 from evenscore.scores.labels import default_order, is_missing
@@ -75,7 +76,21 @@ class FeatureEncoding:
         if all(column.is_plain(native) for column in columns):
             return None
         levels = tuple(column.levels(native) for column in columns)
-        return cls(tuple(_plain(column.name) for column in columns), levels, native)
+        encoding = cls(tuple(_plain(column.name) for column in columns), levels, native)
+        encoding.check_width()
+        return encoding
+
+    def check_width(self) -> None:
+        """Refuse a column with more levels than can be spread over columns."""
+        if self.native:
+            return
+        for name, levels in zip(self.names, self.levels, strict=True):
+            if levels is not None and len(levels) > MAX_CATEGORIES:
+                raise ValueError(
+                    f"Column {name!r} of X has {len(levels):,} different categories, more than "
+                    f"{MAX_CATEGORIES}: leave it out, make it numbers, or fit a BoostedScorer, "
+                    "which takes them as one feature."
+                )
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -195,14 +210,7 @@ class _Column:
             whole = len(meanings) == len(self.different)
             if not texts and (numbers or native or whole):
                 return None
-        levels = tuple(default_order(set(meanings)))
-        if len(levels) > MAX_CATEGORIES and not native:
-            raise ValueError(
-                f"{self} has {len(levels):,} different categories, more than {MAX_CATEGORIES}: "
-                "leave it out, make it numbers, or fit a BoostedScorer, which takes them as one "
-                "feature."
-            )
-        return levels  # type: ignore[return-value]
+        return tuple(default_order(set(meanings)))  # type: ignore[arg-type]
 
     # ------------------------------------------------------------------ its values
 
@@ -217,8 +225,8 @@ class _Column:
         try:
             return set(self.values)
         except TypeError:
-            odd = next(value for value in self.values if not isinstance(value, Hashable))
-            raise self._refused(type(odd).__name__) from None
+            odd = [value for value in self.values if not isinstance(value, Hashable)]
+            raise self._refused(type(odd[0]).__name__ if odd else "NaN that signals") from None
 
     @cached_property
     def meanings(self) -> dict[Hashable, Any]:
@@ -356,11 +364,18 @@ class SpreadCodes:
     codes: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def of(cls, X: Any, left_out: Sequence[int], categorical: Sequence[int]) -> Self:
+    def of(
+        cls,
+        X: Any,
+        left_out: Sequence[int],
+        categorical: Sequence[int],
+        exchange: Exchange = ALONE,
+    ) -> Self:
         """All columns but some; those with more than `MAX_CATEGORIES` codes are left out, too."""
         numbers = np.setdiff1d(np.arange(X.shape[1]), [*left_out, *categorical]).tolist()
-        largest = {k: np.nanmax(_dense(X, k), initial=-1.0) for k in categorical}
-        codes = tuple((k, int(code) + 1) for k, code in largest.items() if code < MAX_CATEGORIES)
+        largest = [np.nanmax(_dense(X, k), initial=-1.0) for k in categorical]
+        known = zip(categorical, exchange.max(np.array(largest, dtype=np.float64)), strict=True)
+        codes = tuple((k, int(code) + 1) for k, code in known if code < MAX_CATEGORIES)
         return cls(tuple(numbers), codes)
 
     @property

@@ -35,7 +35,7 @@ def compared(
     strict = objective.strict(final)
     best, merit = len(history), choice.merit_of(strict)[1]
     history.add(1.0 - strict.auc, strict, nothing)
-    free = replace(task, constraints=(), strength=None, optimism=0.0)
+    free = replace(task, constraints=(), strength=None, optimism=0.0, journal=None)
     first = final
     for stage, rows in (("without constraints", train), ("reweighed", train.reweighed())):
         other = learn_on(scorer, rows, free)
@@ -77,10 +77,8 @@ def _largest(gaps: Floats) -> float:
 
 def _repaired(free: Floats, train: TrainingSet, task: Task) -> tuple[float, float] | None:
     """AUC and largest gap of a score with one increasing map per group; None if none is known."""
-    rows, score = train, free
-    if len(train) > _REPAIRED_ROWS:
-        some, rows = train.thinned(_REPAIRED_ROWS)
-        score = free[some]
+    rows = replace(train, X=free[:, None]).sampled(_REPAIRED_ROWS)
+    score = np.ascontiguousarray(rows.X[:, 0])
     try:  # all the way, which is found more quickly than a repair that stops at a tolerance
         _, solution = find_maps(rows.grouped(score), task.constraints, RepairSettings())
     except ValueError:  # a family that no map is known to close, or cells too small for one

@@ -1,6 +1,5 @@
 """The linear scorer: full batch, deterministic, L-BFGS inside an augmented Lagrangian."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,7 +114,9 @@ class LinearScorer(FairScorer):
 
     def learn(self, train: TrainingSet, held_out: TrainingSet | None, task: Task) -> History:
         """Solve from the score without constraints, and in other ways where that fails."""
-        self.features_ = FeatureScaling.fit(train.X, train.share, compress=self.compress)
+        self.features_ = FeatureScaling.fit(
+            train.X, train.share, compress=self.compress, exchange=train.exchange
+        )
         X = self.features_.transform(train.X)
         weights = self._free(X, train)
         history = History(settled=True)
@@ -127,13 +128,11 @@ class LinearScorer(FairScorer):
             self.coef_ = self.coef_ / (self.features_.spread * self.features_.scale)
         self.n_iter_ = max(1, len(history))
         if task.strength is not None and not history.settled:
-            warnings.warn(
+            text = (
                 f"LinearScorer stopped after {len(history.entries('learning'))} updates of the "
-                "multipliers, "
-                "while AUC − strength · |gaps| was still rising: raise max_iter.",
-                ConvergenceWarning,
-                stacklevel=3,
+                "multipliers, while AUC − strength · |gaps| was still rising: raise max_iter."
             )
+            history.notes.append((text, ConvergenceWarning))
         return history
 
     def _l2(self, train: TrainingSet) -> float:
@@ -141,15 +140,16 @@ class LinearScorer(FairScorer):
 
     def _free(self, X: Any, train: TrainingSet) -> Floats:
         """The weights of the largest (surrogate) AUC; of many rows, from those of some."""
-        start = X.T @ (train.share * (train.positive - train.share @ train.positive))
+        start = train.exchange.sum(X.T @ (train.share * (train.positive - train.prevalence)))
         parts = [(X, train)]
-        if len(train) > 2 * _FIRST_ROWS:
-            some, part = train.thinned(_FIRST_ROWS)
-            parts.insert(0, (X[some], part))
+        if train.n_rows > 2 * _FIRST_ROWS:
+            part = train.sampled(_FIRST_ROWS)
+            parts.insert(0, (self.features_.transform(part.X), part))
         for features, rows in parts:
             objective = rows.objective((), bandwidth=self.bandwidth)
             problem = Problem(features, rows.share, objective, self._l2(train))
             start = problem.minimise(start, lambda gaps: (0.0, gaps), self.max_inner_iter)
+            start = train.exchange.agreed(start)  # a sample is solved by every worker for itself
         return np.asarray(start)
 
     def _constrained(
@@ -184,11 +184,12 @@ class LinearScorer(FairScorer):
         self, X: Any, train: TrainingSet, task: Task, free: Floats
     ) -> tuple[Floats, MultiplierState | None]:
         """Where to start: of many rows, where a solution on some of them is."""
-        if len(train) <= 2 * _FIRST_ROWS:
+        if train.n_rows <= 2 * _FIRST_ROWS:
             return free, None
-        some, part = train.thinned(_FIRST_ROWS)
+        part = train.sampled(_FIRST_ROWS)
         objective = task.objective(part, bandwidth=self.bandwidth, guards=self.guards)
-        problem = Problem(X[some], part.share, objective, self._l2(train))
+        sample = self.features_.transform(part.X)
+        problem = Problem(sample, part.share, objective, self._l2(train))
         choice = WeightChoice(task.allowances(objective), task.strengths(objective))
         solver = Solver(problem, task, self.margin, self.max_inner_iter, choice, lambda text: None)
         solver.solve(free, min(_FIRST_UPDATES, self.max_iter), "learning")

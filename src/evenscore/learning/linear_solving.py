@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState, excess
-from evenscore.learning.objective import Objective, Respond, standardise
+from evenscore.learning.objective import Objective, Respond, Standardised, standardise
 from evenscore.learning.task import SLACK, Choice, Look, Stage, Task
 from evenscore.scores.arrays import Floats
 
@@ -30,7 +30,10 @@ _POPULATION, _DRAWN, _FEW_COLUMNS = 24, 300, 16  # that moves; drawn at random f
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The objective as a function of the weights: it does not change when they are multiplied."""
+    """The objective as a function of the weights: it does not change when they are multiplied.
+
+    X and `share` may be of one part of the rows; the objective knows the others.
+    """
 
     X: Any
     share: Floats
@@ -39,20 +42,28 @@ class Problem:
 
     def score(self, weights: Floats) -> Floats:
         """Standardised scores."""
-        return standardise(self.X @ weights, self.share).score
+        return self._standardised(weights).score
+
+    def _standardised(self, weights: Floats) -> Standardised:
+        return standardise(self.X @ weights, self.share, self.objective.exchange)
 
     def minimise(self, weights: Floats, respond: Respond, max_iter: int) -> Floats:
         """L-BFGS from the given weights; what comes back gives scores of standard deviation one."""
+        exchange = self.objective.exchange
 
         def value_and_gradient(weights: Floats) -> tuple[float, Floats]:
-            standard = standardise(self.X @ weights, self.share)
+            standard = self._standardised(weights)
             evaluation = self.objective.evaluate(standard.score, respond)
             unit = weights / standard.scale
             square = float(unit @ unit)
             raw = standard.pull_back(evaluation.gradient)
             raw -= self.l2 * square / standard.scale * self.share * standard.score
-            gradient = self.X.T @ raw + self.l2 * unit / standard.scale
-            return evaluation.value + 0.5 * self.l2 * square, gradient
+            # The value is that of the first part: a last digit that another machine rounds
+            # differently must not let it search further than the others.
+            own = evaluation.value if exchange.rank == 0 else 0.0
+            *along, value = exchange.sum(np.append(self.X.T @ raw, own))
+            gradient = np.array(along) + self.l2 * unit / standard.scale
+            return value + 0.5 * self.l2 * square, gradient
 
         solution = minimize(
             value_and_gradient,
@@ -61,7 +72,7 @@ class Problem:
             method="L-BFGS-B",
             options={"maxiter": max_iter, "maxcor": 20, "ftol": 1e-7},
         )
-        return np.asarray(solution.x / standardise(self.X @ solution.x, self.share).scale)
+        return np.asarray(solution.x / self._standardised(solution.x).scale)
 
 
 @dataclass(eq=False)

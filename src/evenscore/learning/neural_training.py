@@ -150,9 +150,10 @@ def _tabulate(
     grid, total_weight = evaluation.grid, float(objective.cell_weights.sum())
     low, high = standard.score.min(), standard.score.max()
     points = np.linspace(low, high, _TABLE)
+    placed = grid.place(points)
     cell_weights = np.maximum(objective.cell_weights.reshape(-1, 1), 1e-300)
     slopes = np.stack(
-        [grid.read(evaluation.slopes, cell, points) for cell in range(objective.n_cells)]
+        [grid.read_at(evaluation.slopes, cell, placed) for cell in range(objective.n_cells)]
     )
     shift, along = evaluation.gradient.sum(), float(evaluation.gradient @ standard.score)
     linear, layers = params

@@ -249,9 +249,9 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
                 f"wrap it, as in CalibratedClassifierCV({kind}())."
             )
 
-    def _task(self) -> Task:
+    def task(self) -> Task:
         """Of the worst-off group's ranking nothing is promised about gaps."""
-        task = super()._task()
+        task = super().task()
         return task if self.objective == "auc" else replace(task, strength=0.0)
 
     # ------------------------------------------------------------------ fitting
@@ -282,15 +282,15 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
         reader = clone(self)
         reader.check_parameters()
         data = reader._read(
-            X, y, sensitive_features, sample_weight, reader._task().constraints, cluster
+            X, y, sensitive_features, sample_weight, reader.task().constraints, cluster
         )
-        known = reader._rankings(data, reader._task().constraints)
+        known = reader._rankings(data, reader.task().constraints)
         for scorer, entry in zip(scorers, grid, strict=True):
             free = entry.get("tolerance") == np.inf
             scorer.set_params(**({"constraints": ()} if free else entry))
             scorer.check_parameters()
             scorer.know(reader)
-            task = scorer._task()
+            task = scorer.task()
             scorer._finish(data, data, None, task, scorer._choose(known, data, task))
         return scorers
 

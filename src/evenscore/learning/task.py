@@ -15,6 +15,7 @@ from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats
 
 if TYPE_CHECKING:
+    from evenscore.learning.checkpoints import Journal
     from evenscore.learning.cross_fitting import CrossFitted
 
 DEFAULT_TOLERANCE = 0.02
@@ -56,6 +57,8 @@ class Task:
         By how much each gap is known to be larger on new rows, signed.
     quick : bool
         Learn once: no comparison with a score without constraints, no restarts.
+    journal : Journal, optional
+        Where trees are written down as they are grown, and perhaps known from.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class Task:
     strength: float | Sequence[float] | None = None
     optimism: Floats | float = 0.0
     quick: bool = False
+    journal: Journal | None = None
 
     def __post_init__(self) -> None:
         each = np.asarray(0.0 if self.strength is None else self.strength)
@@ -202,6 +206,7 @@ class History:
     beaten: bool = False
     obstacle: str = ""
     scores: TrainingScores | None = field(default=None, repr=False)  # until fit has used them
+    notes: list[tuple[str, type[Warning]]] = field(default_factory=list, repr=False)  # likewise
 
     def __len__(self) -> int:
         return len(self.objective)

@@ -119,7 +119,7 @@ class PaperScorer(FairScorer):
     def check_parameters(self) -> None:
         """Refuse bad parameters, and a machine without JAX."""
         super().check_parameters()
-        if self.strength is None and self._task().constraints:
+        if self.strength is None and self.task().constraints:
             raise ValueError("PaperScorer needs a strength, for instance strength=0.25.")
         for name in ("learning_rate", "multiplier_step", "threshold_step"):
             check_number(self, name, 0.0, above=True)
@@ -163,14 +163,14 @@ class PaperScorer(FairScorer):
         if not scorers:
             return []
         reader = clone(self)
-        constraints = reader._task().constraints
+        constraints = reader.task().constraints
         data = reader._read(X, y, sensitive_features, sample_weight, constraints, cluster)
         train, held_out = reader.hold_out(data)
         for scorer in scorers:
             scorer.know(reader)
-        histories = _learn(scorers, train, held_out, reader._task())
+        histories = _learn(scorers, train, held_out, reader.task())
         for scorer, history in zip(scorers, histories, strict=True):
-            scorer._finish(data, train, held_out, scorer._task(), history)
+            scorer._finish(data, train, held_out, scorer.task(), history)
         return scorers
 
     def learn(self, train: TrainingSet, held_out: TrainingSet | None, task: Task) -> History:

@@ -1,5 +1,6 @@
 """The kinds of arrays that the whole package speaks of, and what is done to them everywhere."""
 
+from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
@@ -9,6 +10,20 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
+
+CHUNK = 1 << 14
+"""Rows that are worked on at a time: temporary arrays are this long, whatever the rows."""
+
+
+def chunks(n: int, least: int = 0) -> Iterator[slice]:
+    """So many rows, in pieces of fixed size, which is at least so many where a piece has costs.
+
+    >>> list(chunks(20_000))
+    [slice(0, 16384, None), slice(16384, 20000, None)]
+    """
+    size = max(CHUNK, least)
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
 
 
 def ratio(part: ArrayLike, whole: ArrayLike, otherwise: float = np.nan) -> Floats:
