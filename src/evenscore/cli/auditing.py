@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 from typer import Option
 
-from evenscore.auditing.plain import from_plain
 from evenscore.cli.errors import say, sentences, working
 from evenscore.cli.options import AuditedSource, Called, Cluster, Gaps, Seed
 from evenscore.gaps import GapFamily, RateConstraint
@@ -76,6 +75,8 @@ class FileAudit(NamedTuple):
     @classmethod
     def of(cls, table: Path, options: Mapping[str, Any]) -> "FileAudit":
         """The audit that had these options; what they do not say is the default."""
+        from evenscore.auditing.plain import from_plain
+
         kinds = get_type_hints(cls)
         known = {name: {one.name for one in fields(kind)} for name, kind in kinds.items()}
         unknown = set(options) - (set().union(*known.values()) - {"table"})

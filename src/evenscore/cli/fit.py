@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from rich.console import Console
-from sklearn.base import clone
 from typer import Option
 
 from evenscore.cli.errors import command, say, say_written, sentences, working
@@ -79,6 +78,8 @@ def fit(
       evenscore fit people.parquet --label y --group sex --exclude id \
         --constraint inter_group --tolerance 0.02 --model linear -o m.skops
     """
+    from sklearn.base import clone
+
     from evenscore import __version__
     from evenscore.auditing.sample import independence
     from evenscore.files.models import TableModel, save_model

@@ -8,20 +8,14 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from typer import Argument, Option
 
-from evenscore.auditing.stored import json_of
 from evenscore.cli.errors import command, say, say_written, sentences, working
 from evenscore.cli.options import Decimal, Quiet, Table, check_outputs
 from evenscore.cli.repair import SCORE_COLUMN
-from evenscore.files.features import read_features
-from evenscore.files.models import load_model
 from evenscore.files.notation import Decimal as DecimalMark
 from evenscore.files.opening import AdvisedError, TableFile, open_table
 from evenscore.files.ordinary import read_whole
 from evenscore.files.scored import read_grouped
 from evenscore.files.writing import check_target, write_beside
-from evenscore.repairing import Repair
-from evenscore.repairing.maps import apply_by_group
-from evenscore.repairing.result import FORMAT
 from evenscore.scores.arrays import Floats
 
 
@@ -118,6 +112,8 @@ def _check_order(model: Path, table: Path) -> None:
 
 def _rule(path: Path, maps: MapOptions, decimal: DecimalMark) -> _Rule:
     """By a model if the file is an archive, by maps if it is JSON."""
+    from evenscore.auditing.stored import json_of
+
     content = read_whole(path)
     if content[:2] == b"PK":
         for name, value in vars(maps).items():
@@ -131,6 +127,9 @@ def _rule(path: Path, maps: MapOptions, decimal: DecimalMark) -> _Rule:
 
 
 def _by_model(path: Path, decimal: DecimalMark) -> _Rule:
+    from evenscore.files.features import read_features
+    from evenscore.files.models import load_model
+
     model = load_model(path)
 
     def apply(table: TableFile) -> tuple[Floats, list[str]]:
@@ -143,6 +142,9 @@ def _by_model(path: Path, decimal: DecimalMark) -> _Rule:
 
 
 def _by_maps(file: str, stored: dict[str, Any], maps: MapOptions, decimal: DecimalMark) -> _Rule:
+    from evenscore.repairing.maps import apply_by_group
+    from evenscore.repairing.result import FORMAT, Repair
+
     kind = stored.get("format", FORMAT)
     if kind != FORMAT:
         raise ValueError(f"{file} is not the maps from `repair`: it says that it is {kind!r:.80}.")

@@ -1,15 +1,19 @@
 """A certified choice as a table and as a page: the sentence first, then the candidates."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenscore.auditing.blocks import BlockTable
-from evenscore.choosing import CertifiedChoice
 from evenscore.files.atomic import write_atomically
 from evenscore.inference.estimate import percent
 from evenscore.showing.numbers import NONE, interval, plain
 from evenscore.showing.page.shell import render
+
+if TYPE_CHECKING:
+    from evenscore.choosing import CertifiedChoice
 
 TITLE = "The candidates, in the order tested"
 """The title of the table."""

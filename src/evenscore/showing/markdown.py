@@ -1,15 +1,20 @@
 """An audit as Markdown: the same parts as on a terminal, and all of its tables."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from evenscore.auditing import AuditResult, ComparisonResult
 from evenscore.auditing.blocks import BlockTable
-from evenscore.choosing import CertifiedChoice, Plan, TradeoffPath
 from evenscore.showing.certified import choice_table
 from evenscore.showing.comparing import comparison_block
 from evenscore.showing.outline import Part, outline
 from evenscore.showing.planning import plan_tables
 from evenscore.showing.tradeoff import path_table
+
+if TYPE_CHECKING:
+    from evenscore.choosing import CertifiedChoice, Plan, TradeoffPath
 
 _MARKS = {"gap": "✗ ", "unclear": "? ", "even": "✓ ", "context": ""}
 

@@ -1,9 +1,11 @@
 """Results in a notebook: the same pictures and tables as on a page, in its style."""
 
+from __future__ import annotations
+
 from functools import cache
+from typing import TYPE_CHECKING
 
 from evenscore.auditing import AuditResult, ComparisonResult
-from evenscore.choosing import CertifiedChoice, TradeoffPath
 from evenscore.showing.certified import choice_table
 from evenscore.showing.comparing import comparison_block
 from evenscore.showing.numbers import interval, plain
@@ -12,6 +14,9 @@ from evenscore.showing.page import colours
 from evenscore.showing.page.shell import asset, fragment
 from evenscore.showing.report.pictures import cut_charts
 from evenscore.showing.tradeoff import path_chart, path_table
+
+if TYPE_CHECKING:
+    from evenscore.choosing import CertifiedChoice, TradeoffPath
 
 
 def audit_html(result: AuditResult) -> str:

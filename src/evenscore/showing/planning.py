@@ -1,8 +1,14 @@
 """A plan as tables: how many people other tolerances and powers take, and who they are."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from evenscore.auditing.blocks import BlockTable
-from evenscore.choosing import Plan
 from evenscore.gaps.cuts import percent
+
+if TYPE_CHECKING:
+    from evenscore.choosing import Plan
 
 _NEVER = "–"
 

@@ -1,8 +1,10 @@
 """An audit on a terminal: findings and tables, drawn by rich. Nothing is computed here."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, Group, RenderResult
@@ -13,7 +15,6 @@ from rich.text import Text
 from evenscore.auditing import AuditResult, ComparisonResult
 from evenscore.auditing.blocks import BlockTable
 from evenscore.auditing.parts import Finding
-from evenscore.choosing import CertifiedChoice, Plan, TradeoffPath
 from evenscore.inference.estimate import Estimate
 from evenscore.showing.certified import NUMBERS, choice_table
 from evenscore.showing.comparing import comparison_block
@@ -21,6 +22,9 @@ from evenscore.showing.outline import Part, outline
 from evenscore.showing.outline import gap_table as outline_gaps
 from evenscore.showing.planning import plan_tables
 from evenscore.showing.tradeoff import path_table
+
+if TYPE_CHECKING:
+    from evenscore.choosing import CertifiedChoice, Plan, TradeoffPath
 
 _COLOURS = {
     "beyond": "red", "within": "green", "cannot tell": "yellow", "undefined": "dim",

@@ -1,21 +1,24 @@
 """What fairness costs: the path of a trade-off, and prices of claims, as tables and as a page."""
 
+from __future__ import annotations
+
 import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenscore.auditing.blocks import BlockTable
 from evenscore.auditing.provenance import InputFile
-from evenscore.choosing import CertifiedChoice, ClaimPrices, TradeoffPath
-from evenscore.choosing.path import CHOSEN_HERE
 from evenscore.files.atomic import write_atomically
 from evenscore.inference.estimate import percent
 from evenscore.showing.certified import section
 from evenscore.showing.numbers import interval, plain
 from evenscore.showing.page.charts import Chart, Entry, area, stroke, swatch
 from evenscore.showing.page.shell import render
+
+if TYPE_CHECKING:
+    from evenscore.choosing import CertifiedChoice, ClaimPrices, TradeoffPath
 
 PRICED = "What each claim costs, on rows not learned from: AUC, and what is left of every gap"
 """The title of a table of prices."""
@@ -155,6 +158,7 @@ def page(
 ) -> str:
     """The page of a path: what is certified, what each claim costs, a picture and a table."""
     from evenscore import __version__
+    from evenscore.choosing.path import CHOSEN_HERE
 
     return render(
         "showing/tradeoff.html.jinja",
