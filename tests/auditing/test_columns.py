@@ -142,3 +142,15 @@ def test_names_of_groups_are_everywhere(people):
     assert result.columns[0].audit.groups == ("women", "men")
     by_law = result.blocks["local_law_144"].tables_by[0]
     assert set(by_law.names) == {"women", "men"}
+
+
+def test_a_column_with_nobody_to_compare_is_no_obstacle():
+    """Of the second column only one group has weights: the first one is compared all the same."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    columns = {"g": rng.choice(["a", "b"], 400), "h": rng.choice(["x", "y"], 400)}
+    weight = np.where(columns["h"] == "y", 0.0, 1.0)
+    result = es.audit(y, rng.normal(size=400) + y, sensitive_features=columns, sample_weight=weight)
+    by_column = [len(column.audit.gaps) for column in result.columns]
+    assert by_column[0] > 0
+    assert by_column[1] == 0

@@ -101,6 +101,15 @@ CUTS = {
         ),
     ),
     "a notion alone": (("--constraint", "bnsp"), dict(constraints="bnsp")),
+    "mixtures and an interval of rates": (
+        ("--constraint", "H0,G0 = H1,G1", "--roc-rates", "0:0.25", "--on", "positives"),
+        dict(
+            constraints=[
+                es.AucConstraint.parse("H0,G0 = H1,G1"),
+                es.RocConstraint(on="positives", interval=(0, 0.25)),
+            ]
+        ),
+    ),
     "a notion at cuts": (
         ("--constraint", "bnsp", "--cuts", "everyone=0.1:0.4"),
         dict(constraints="bnsp", cuts=es.Cuts(between=(0.1, 0.4))),
@@ -566,6 +575,10 @@ def test_paths_that_are_no_files(tmp_path, table):
     [
         ("--roc-rates", "a,b", "--roc-rates must be numbers such as 0.125,0.25, not 'a,b'."),
         ("--roc-rates", "2", "rates must lie strictly between 0 and 1"),
+        ("--roc-rates", "0:0.2:0.4", "or an interval such as 0:0.25, not '0:0.2:0.4'."),
+        ("--roc-rates", "0.4:0.2", "An interval of rates is two numbers with 0 ≤ low < high ≤ 1"),
+        ("--constraint", "H0,G0 = H1", "are written as H0,G0 = H1,G1"),
+        ("--constraint", "H0,G0 = G0,G1", "This is an unfairness constraint"),
         ("--cuts", "everyone=0:0.4", "between must be two shares"),
         (
             "--tolerance",

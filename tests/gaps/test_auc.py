@@ -438,3 +438,45 @@ def test_bad_arguments():
     for call in (auc_estimates, lambda s: gap_estimates(s, "bnsp"), lambda s: bootstrap(s, "bnsp")):
         with pytest.raises(TypeError, match="Expected a GroupedScores"):
             call(None)
+
+
+# ---------------------------------------------------------------------- as the command line writes
+
+
+@pytest.mark.parametrize("name", ["intra_group", "inter_group"])
+def test_two_aucs_written_out_are_the_named_notion(name):
+    text = {"intra_group": "H0,G0 = H1,G1", "inter_group": " H0 , G1=H1,G0 "}[name]
+    y, score, group, _ = draw(3, n=200)
+    scores = GroupedScores.from_arrays(y, score, sensitive_features=group)
+    parsed = AucConstraint.parse(text)
+    np.testing.assert_allclose(parsed.values(scores), AucConstraint.named(name).values(scores))
+    assert parsed.name == " ".join(text.split())
+    assert AucConstraint.parse(name, tolerance=0.1) == AucConstraint.named(name, tolerance=0.1)
+
+
+def test_mixtures_written_out():
+    """bnsp with equal shares of the groups among the negatives."""
+    parsed = AucConstraint.parse("0.5 H0 + .5*H1, G0 = 0.25H0+0.25 H0 + 0.5 H1, G1")
+    given = AucConstraint.from_mixtures(
+        [0.5, 0.5, 0, 0], [0, 0, 1, 0], [0.5, 0.5, 0, 0], [0, 0, 0, 1]
+    )
+    np.testing.assert_allclose(parsed.gap_weights(), given.gap_weights())
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("H0,G0", "There is no AUC constraint named"),
+        ("H0,G0 = H1", "are written as H0,G0 = H1,G1"),
+        ("H0,G0 = H1,G1 = H0,G1", "are written as H0,G0 = H1,G1"),
+        ("H0,G0 = H1,G2", "not as 'H0,G0 = H1,G2'"),
+        ("-1 H0 + 2 H1,G0 = H1,G1", "are written as"),
+        ("H0 + H1,G0 = H1,G1", "The proportions of 'H0 \\+ H1' in .* add up to 2 instead of 1"),
+        ("H0,G0 = G0,G1", "This is an unfairness constraint"),
+        ("=", "are written as"),
+        ("H0,G0 = H0,G0", "Both sides of .* are the same AUC"),
+    ],
+)
+def test_what_is_written_otherwise_is_refused(text, match):
+    with pytest.raises(ValueError, match=match):
+        AucConstraint.parse(text)

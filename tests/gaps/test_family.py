@@ -356,7 +356,7 @@ def test_interval_is_cut_into_rates():
         (dict(interval=(0.4, 0.2)), "0 ≤ low < high ≤ 1"),
         (dict(interval=0.4), "An interval of rates is two numbers"),
         (dict(interval=(0.1, 0.2, 0.3)), "An interval of rates is two numbers"),
-        (dict(interval=(0.0, 0.2)), "strictly between 0 and 1"),
+        (dict(interval=(0.0, 0.2), n_rates=0), "n_rates ≥ 1"),
         (dict(interval=(0.1, 0.2), n_rates=1), "n_rates ≥ 2"),
         (dict(interval=(0.1, 0.2), n_rates=2.9), "whole n_rates"),
         (dict(rates="x"), "rates must be a number or several, not 'x'"),
@@ -367,6 +367,19 @@ def test_interval_is_cut_into_rates():
 def test_bad_roc_constraints(arguments, message):
     with pytest.raises(ValueError, match=message):
         RocConstraint(**arguments)
+
+
+def test_intervals_of_rates_may_begin_at_zero_and_end_at_one():
+    """The paper's evenly spaced grid on [0, α_max]; at 0 and 1 there is never a gap."""
+    assert RocConstraint(interval=(0, 0.25), n_rates=2).rates == (0.125, 0.25)
+    assert RocConstraint(interval=(0, 1), n_rates=3).rates == (0.25, 0.5, 0.75)
+    assert RocConstraint(interval=(0.5, 1), n_rates=2).rates == pytest.approx((0.5, 0.75))
+    assert RocConstraint(interval=(0, 0.02), n_rates=1).rates == (0.02,)
+    assert RocConstraint(interval=(0, 0.25)).rates == pytest.approx(np.arange(1, 11) * 0.025)
+    assert RocConstraint(interval=(0, 0.01)).rates == (0.01,)
+    fair = RocConstraint(interval=(0, 0.25), n_rates=4)
+    assert replace(fair, tolerance=0.1).rates == fair.rates
+    assert fair.name == "roc_gap(both; 4 rates from 0 to 0.25)"
 
 
 def test_constraints_are_values():

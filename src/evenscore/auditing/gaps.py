@@ -22,6 +22,7 @@ from evenscore.gaps.family import EstimateSettings, family_estimates, family_int
 from evenscore.inference.decisions import decide
 from evenscore.inference.estimate import Estimate, GapKey
 from evenscore.inference.intervals import Intervals, joined_intervals
+from evenscore.scores.arrays import Floats
 
 ALL_PAIRS = 45  # pairs, those of ten groups, up to which every one is estimated
 WORST_PAIRS = 10  # pairs kept of each family, if there are more
@@ -98,7 +99,9 @@ def audited_gaps(
             [estimate for part in estimated for estimate in part.estimates],
             settings.tolerance,
             settings.confidence_level,
-            intervals=joined_intervals([one for part in estimated for one in part.intervals]),
+            intervals=joined_intervals(
+                [(part.intervals, len(part.estimates)) for part in estimated]
+            ),
             total=total,
         )
     )
@@ -120,7 +123,7 @@ class _Estimated:
 
     records: list[FamilyRecord]
     estimates: list[Estimate]
-    intervals: list[tuple[Intervals, int]]
+    intervals: Intervals
     higher: dict[GapKey, tuple[str, str]]
     omitted: tuple[str, ...]
 
@@ -151,7 +154,8 @@ def _estimated(
             FamilyRecord(family.name, family.family, family.heading, described, len(keys))
         )
     by_family: list[list[Estimate]] = [[] for _ in families]
-    intervals: list[list[tuple[Intervals, int]]] = [[] for _ in families]
+    intervals: list[tuple[Intervals, int]] = []
+    place: list[int] = []  # the number of the family of each gap, table by table
     higher: dict[GapKey, tuple[str, str]] = {}
     for table in compared if families else ():
         asked = [
@@ -163,12 +167,12 @@ def _estimated(
             for family in families
         ]
         found = iter(family_estimates(table.table, families, asked))
-        for family, how, estimates, parts in zip(
-            families, asked, by_family, intervals, strict=True
+        before = len(place)
+        for number, (family, how, estimates) in enumerate(
+            zip(families, asked, by_family, strict=True)
         ):
-            here = family.keys(table.table.groups, how.pairs)
-            parts.append((family_intervals(table.table, [family], how), len(here)))
-            for _ in here:
+            for _ in family.keys(table.table.groups, how.pairs):
+                place.append(number)
                 estimate = next(found)
                 if estimate.words:
                     estimate = replace(estimate, words=family.say(estimate, settings.words))
@@ -176,6 +180,7 @@ def _estimated(
                 if ranked is not None:
                     higher[estimate.key] = ranked
                 estimates.append(estimate)
+        intervals.append((family_intervals(table.table, families, asked), len(place) - before))
     estimates = [estimate for some in by_family for estimate in some]
     omitted: tuple[str, ...] = ()
     if len(estimates) < sum(record.n_gaps for record in records):
@@ -184,8 +189,17 @@ def _estimated(
             f"kept, those of main groups first, and {n_pairs - WORST_PAIRS:,} of {n_pairs:,} pairs "
             "are left out; verdicts and p-values are corrected for all of them.",
         )
-    joined = [part for some in intervals for part in some]
-    return _Estimated(records, estimates, joined, higher, omitted)
+    by_table = joined_intervals(intervals)
+    order = np.argsort(np.array(place, dtype=np.intp), kind="stable")
+
+    def ends(z: Floats) -> tuple[Floats, Floats]:
+        """Family by family, as the estimates are."""
+        there = np.empty(len(order))
+        there[order] = z
+        low, high = by_table(there)
+        return low[order], high[order]
+
+    return _Estimated(records, estimates, ends, higher, omitted)
 
 
 def _kept(compared: ComparedTable, family: GapFamily) -> tuple[Pair, ...] | None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FORMAT = "evenscore.audit"
-SCHEMA_VERSION = "3.2"
+SCHEMA_VERSION = "3.3"
 
 FIELDS: dict[str, Any] = {
     "title": str,

@@ -37,7 +37,9 @@ def constraints() -> None:
     console.print(
         "AUC notions (--constraint): H are the scores of the negatives, G of the positives; 0 and "
         "1 are two groups. The gap is zero when the statement is true equally often in every "
-        "group.\n"
+        'group. Any other two AUCs are written out: --constraint "H0,G0 = H1,G1", with mixtures '
+        "such as 0.5 H0 + 0.5 H1 in the place of a cell; an equality that would create unfairness "
+        "between groups that are alike is refused.\n"
     )
     for notion in CATALOGUE.values():
         name, meaning = notion.plain_name(), notion.meaning()

@@ -16,7 +16,7 @@ from evenscore.files.collections import input_files
 from evenscore.files.notation import Decimal as DecimalMark
 from evenscore.files.opening import AdvisedError
 from evenscore.files.people import People
-from evenscore.gaps import Cuts, GapFamily, RateConstraint, RocConstraint
+from evenscore.gaps import AucConstraint, Cuts, GapFamily, RateConstraint, RocConstraint
 from evenscore.gaps.catalogue import constraint_names
 from evenscore.gaps.cuts import DEFAULT_CUTS
 from evenscore.gaps.words import SelectedIs, Words
@@ -167,10 +167,18 @@ class Gaps:
         bool, Option("--inclusive", help="Whoever has exactly the threshold is selected too.")
     ] = False
     constraint: Annotated[
-        list[str] | None, Option(help="An AUC constraint that `evenscore constraints` lists.")
+        list[str] | None,
+        Option(
+            help="An AUC constraint that `evenscore constraints` lists, or two AUCs that should be "
+            'equal, such as "H0,G0 = H1,G1".'
+        ),
     ] = None
     roc_rates: Annotated[
-        str | None, Option(help="Rates of the paper's ROC constraint, such as 0.125,0.25.")
+        str | None,
+        Option(
+            help="Rates of the paper's ROC constraint, such as 0.125,0.25, or an interval of them, "
+            "such as 0:0.25."
+        ),
     ] = None
     on: Annotated[
         Literal["negatives", "positives", "both"],
@@ -197,13 +205,27 @@ class Gaps:
 
     def others(self) -> list[str | GapFamily]:
         """The AUC constraints by name, then the ROC constraint."""
+        named: list[str | GapFamily] = []
         for name in self.constraint or []:
-            if name not in constraint_names():
+            if "=" not in name and name not in constraint_names():
                 known = ", ".join(constraint_names())
                 raise ValueError(f"--constraint {name!r} is unknown; there are {known}.")
-        rates = numbers(self.roc_rates, "--roc-rates")
-        roc = [] if rates is None else [RocConstraint(on=self.on, rates=rates)]
-        return [*(self.constraint or []), *roc]
+            named.append(AucConstraint.parse(name) if "=" in name else name)
+        return [*named, *self._roc()]
+
+    def _roc(self) -> list[RocConstraint]:
+        """At some rates, or over an interval of them."""
+        if self.roc_rates is None or ":" not in self.roc_rates:
+            rates = numbers(self.roc_rates, "--roc-rates")
+            return [] if rates is None else [RocConstraint(on=self.on, rates=rates)]
+        try:
+            low, high = (float(end) for end in self.roc_rates.split(":"))
+        except ValueError:
+            raise ValueError(
+                f"--roc-rates takes rates such as 0.125,0.25 or an interval such as 0:0.25, not "
+                f"{self.roc_rates!r}."
+            ) from None
+        return [RocConstraint(on=self.on, interval=(low, high))]
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """AUC constraints: two AUCs between mixtures of cells should be equal."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -36,6 +37,12 @@ from evenscore.scores.distribution import to_floats
 from evenscore.scores.rates import rate_names
 
 _CHUNK = 1 << 20  # entries of coefficients handled at a time
+_CELLS = ("H0", "H1", "G0", "G1")
+_TERM = re.compile(r"(?:(\d*\.?\d+)\s*\*?\s*)?([HG][01])")
+_WRITTEN = (
+    "Two AUCs that should be equal are written as H0,G0 = H1,G1, or with mixtures such as "
+    "0.5 H0 + 0.5 H1 in the place of a cell, not as {!r}."
+)
 
 
 @final
@@ -145,6 +152,28 @@ class AucConstraint(GapFamily):
         return cls(name, Equality(*(tuple(v.tolist()) for v in vectors)), tolerance)
 
     @classmethod
+    def parse(cls, text: str, *, tolerance: float | None = None) -> "AucConstraint":
+        """A constraint as the command line writes it: a name, or two AUCs that should be equal.
+
+        An AUC is written as the reference and the target, H0 and H1 being the negatives of the two
+        groups, G0 and G1 their positives, or mixtures of them in proportions that add up to one.
+
+        >>> AucConstraint.parse("H0,G0 = H1,G1").gap_weights()
+        array([0., 0., 1., 1., 1.])
+        >>> AucConstraint.parse("0.5 H0 + 0.5 H1, G0 = 0.5 H0 + 0.5 H1, G1").name
+        '0.5 H0 + 0.5 H1, G0 = 0.5 H0 + 0.5 H1, G1'
+        """
+        if "=" not in text:
+            return cls.named(text, tolerance=tolerance)
+        sides = [side.split(",") for side in text.split("=")]
+        if [len(side) for side in sides] != [2, 2]:
+            raise ValueError(_WRITTEN.format(text))
+        mixtures = [_mixture(part, text) for side in sides for part in side]
+        if mixtures[:2] == mixtures[2:]:
+            raise ValueError(f"Both sides of {text!r} are the same AUC: there is no gap.")
+        return cls.from_mixtures(*mixtures, name=" ".join(text.split()), tolerance=tolerance)
+
+    @classmethod
     def from_gap_weights(
         cls, gap_weights: Sequence[float], *, name: str = "", tolerance: float | None = None
     ) -> "AucConstraint":
@@ -226,6 +255,18 @@ class AucConstraint(GapFamily):
         """By placement values, at any level."""
         check_scores(scores)
         return difference_intervals(scores, [self._unknown(scores, settings)])
+
+    @classmethod
+    def intervals_of_many(
+        cls,
+        families: Sequence["AucConstraint"],  # type: ignore[override]
+        scores: GroupedScores,
+        settings: Sequence[EstimateSettings],
+    ) -> Intervals:
+        """All differences at once."""
+        check_scores(scores)
+        asked = zip(families, settings, strict=True)
+        return difference_intervals(scores, [one._unknown(scores, how) for one, how in asked])
 
     def brackets(self, scores: GroupedScores, pairs: Pairs | None = None) -> Floats:
         """Those of the AUCs times the coefficients, a few pairs at a time."""
@@ -426,3 +467,19 @@ def _linear_form(constraint: AucConstraint, n_groups: int, cell_weights: bytes) 
     """Training asks for the same coefficients at every step."""
     left, right = constraint._sides(np.frombuffer(cell_weights).reshape(2, n_groups))
     return np.asarray(left - right)
+
+
+def _mixture(part: str, text: str) -> list[float]:
+    """The proportions of the four cells in one side of an AUC."""
+    proportions = dict.fromkeys(_CELLS, 0.0)
+    for term in part.split("+"):
+        read = _TERM.fullmatch(term.strip())
+        if read is None:
+            raise ValueError(_WRITTEN.format(text))
+        proportions[read[2]] += float(read[1] or 1.0)
+    total = sum(proportions.values())
+    if abs(total - 1.0) > 1e-9:
+        raise ValueError(
+            f"The proportions of {part.strip()!r} in {text!r} add up to {total:g} instead of 1."
+        )
+    return list(proportions.values())

@@ -174,6 +174,25 @@ class GapFamily(ABC):
         """
         return self._redrawn(scores, settings).ends
 
+    @classmethod
+    def intervals_of_many(
+        cls,
+        families: Sequence["GapFamily"],
+        scores: GroupedScores,
+        settings: Sequence[EstimateSettings],
+    ) -> Intervals:
+        """The intervals of several families of this class, one after the other.
+
+        They are asked for again and again, to find a level: a class whose families can answer
+        together does so here.
+        """
+        return joined_intervals(
+            [
+                (family.intervals(scores, asked), len(family.keys(scores.groups, asked.pairs)))
+                for family, asked in zip(families, settings, strict=True)
+            ]
+        )
+
     def brackets(self, scores: GroupedScores, pairs: Pairs | None = None) -> Floats:
         """By how much the size of each gap may be off, in the order of `keys`, if scores are bins.
 
@@ -508,11 +527,18 @@ def family_intervals(
     if settings is None or isinstance(settings, EstimateSettings):
         settings = [settings or EstimateSettings()] * len(families)
     parts = []
-    for family, asked in zip(families, settings, strict=True):
-        own = family.intervals(scores, asked)
+    for (kind, _), some in groupby(
+        zip(families, settings, strict=True),
+        key=lambda pair: (type(pair[0]), replace(pair[1], pairs=None)),
+    ):
+        members, theirs = zip(*some, strict=True)
+        own = kind.intervals_of_many(members, scores, theirs)
+        asked = list(zip(members, theirs, strict=True))
         if has_open_bins(scores):
-            own = bracketed_intervals(own, family.brackets(scores, asked.pairs))
-        parts.append((own, len(family.keys(scores.groups, asked.pairs))))
+            brackets = [family.brackets(scores, how.pairs) for family, how in asked]
+            own = bracketed_intervals(own, np.concatenate(brackets))
+        n_gaps = sum(len(family.keys(scores.groups, how.pairs)) for family, how in asked)
+        parts.append((own, n_gaps))
     return joined_intervals(parts)
 
 

@@ -63,12 +63,16 @@ class RocConstraint(GapFamily):
         The gap that a scorer or a repair may leave.
     interval : two rates, instead of `rates`
         With `n_rates` equally spaced ones in it, its ends included; by default one every 0.025 at
-        least.
+        least. At 1, and for continuous scores on a common support at 0, there is no gap to close:
+        an interval that begins at 0, the paper's [0, α_max], has its first rate one step above, and
+        one that ends at 1 its last one below.
     n_rates : int, optional
 
     Examples
     --------
     >>> RocConstraint(on="negatives", interval=(0.1, 0.4), n_rates=4).rates
+    (0.1, 0.2, 0.3, 0.4)
+    >>> RocConstraint(on="positives", interval=(0, 0.4), n_rates=4).rates
     (0.1, 0.2, 0.3, 0.4)
     """
 
@@ -90,12 +94,16 @@ class RocConstraint(GapFamily):
                 raise ValueError("n_rates says how to cut an interval: give interval as well.")
         else:
             low, high = check_interval(self.interval)
-            n_rates = self.n_rates
+            start, stop = int(low == 0.0), int(high == 1.0)  # ends without a gap to close
+            least, n_rates = max(1, 2 - start - stop), self.n_rates
             if n_rates is None:
-                n_rates = max(2, int(np.ceil((high - low) / _SPACING - 1e-9)) + 1)
-            if isinstance(n_rates, bool) or not isinstance(n_rates, Integral) or n_rates < 2:
-                raise ValueError(f"An interval needs a whole n_rates ≥ 2, not {n_rates!r}.")
-            spaced = tuple(np.round(np.linspace(low, high, int(n_rates)), 15).tolist())
+                steps = int(np.ceil((high - low) / _SPACING - 1e-9))
+                n_rates = max(least, steps + 1 - start - stop)
+            whole = isinstance(n_rates, Integral) and not isinstance(n_rates, bool)
+            if not whole or n_rates < least:
+                raise ValueError(f"An interval needs a whole n_rates ≥ {least}, not {n_rates!r}.")
+            ends = np.linspace(low, high, int(n_rates) + start + stop)
+            spaced = tuple(np.round(ends[start : len(ends) - stop], 15).tolist())
             if rates.size and tuple(rates.tolist()) != spaced:
                 raise ValueError("Give either rates or an interval, not both.")
             rates = np.asarray(spaced)

@@ -90,6 +90,8 @@ def largest_quantile(holds: Callable[[Floats], Bools], n: int) -> Floats:
 
 def joined_intervals(parts: Sequence[tuple[Intervals, int]]) -> Intervals:
     """Those of several parts, one after the other; each part comes with its number."""
+    if not parts:
+        return lambda z: (z, z)
     splits = np.cumsum([n for _, n in parts])[:-1]
 
     def ends(z: Floats) -> tuple[Floats, Floats]:
