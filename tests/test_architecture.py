@@ -160,7 +160,6 @@ TESTED_AT = {
     "paper/test_laws.py": ["datasets.synthetic", "paper.laws"],
     "paper/test_reproduction.py": [
         "paper.assembly",
-        "paper.figures",
         "paper.plan",
         "paper.real_data",
         "paper.tables",

@@ -39,12 +39,144 @@ def test_proposition_one_holds_for_a_law(low, m):
         assert np.abs(law.roc_gap("negatives", inner)).max() <= within + 1e-12
 
 
-@given(st.floats(0.01, 1.0), st.floats(0.0, 0.5), st.floats(1.0, 50.0))
+RATES = st.lists(st.floats(0.02, 0.98), min_size=1, max_size=6, unique=True).map(sorted)
+RATIOS = st.one_of(st.floats(1.0, 30.0), st.just(np.inf))
+
+
+def highest(rates, gap, ratio, a):
+    """At the rates a: the least of all lines that start where Δ is known. Written differently."""
+    up, down = (ratio - 1.0 if ratio < np.inf else 1e12), 1.0 - 1.0 / ratio
+    lines = [
+        np.where(a >= at, height + up * (a - at), height + down * (at - a))
+        for at, height in [(0.0, 0.0), *((rate, gap) for rate in rates), (1.0, 0.0)]
+    ]
+    return np.min(lines, axis=0)
+
+
+@given(RATES, st.floats(0.0, 0.3), st.floats(1.001, 30.0))
+def test_the_sharp_bound_is_the_top_of_a_gap_that_can_be(rates, gap, ratio):
+    """Δ follows the envelope, which is allowed itself: its slopes are, and it is zero at the ends.
+
+    The bound is the largest value of the envelope, of one side or the other.
+    """
+    a = np.unique(np.concatenate([np.linspace(0, 1, 4001), rates]))
+    upper = highest(rates, gap, ratio, a)
+    lower = highest([1 - r for r in rates], gap, ratio, 1 - a)  # of −Δ, seen from the right
+    for envelope in (upper, lower):
+        assert envelope[0] == envelope[-1] == 0.0
+        assert np.all(envelope[np.isin(a, rates)] <= gap + 1e-12)
+    steps = np.diff(a)
+    slopes = (np.diff(upper) / steps)[steps > 1e-6]  # others are rounding
+    assert slopes.max() <= ratio - 1 + 1e-6
+    assert slopes.min() >= 1 / ratio - 1 - 1e-6
+    bound = sup_gap_bound(rates, gap, ratio)
+    top = max(upper.max(), lower.max())
+    steepest = max(ratio - 1, 1.0) / 4000
+    assert top - 1e-9 <= bound <= top + steepest
+    if len(rates) > 1:
+        inner = (a >= rates[0]) & (a <= rates[-1])
+        top = max(upper[inner].max(), lower[inner].max())
+        assert top - 1e-9 <= sup_gap_bound(rates, gap, ratio, within=True) <= top + steepest
+
+
+@given(RATES, st.floats(0.0, 0.3), st.floats(1.05, 20.0), st.integers(0, 10**6))
+def test_no_gap_exceeds_the_bound(rates, gap, ratio, seed):
+    """Random curves with slopes between b/B and B/b, bent back until they obey at the rates."""
+    rng = np.random.default_rng(seed)
+    a = np.unique(np.concatenate([np.linspace(0, 1, 201), rates]))
+    steps = np.diff(a)
+    slopes = np.exp(rng.uniform(-np.log(ratio), np.log(ratio), len(steps)))
+    for _ in range(200):  # towards a curve that ends at 1, slopes kept within their bounds
+        slopes = np.clip(slopes / (slopes @ steps), 1 / ratio, ratio)
+    if abs(slopes @ steps - 1.0) > 1e-9:
+        return
+    delta = np.concatenate([[0.0], np.cumsum(slopes * steps)]) - a
+    at_rates = np.abs(delta[np.isin(a, rates)]).max()
+    delta *= min(1.0, gap / at_rates) if at_rates > 0 else 1.0  # nearer the diagonal
+    assert np.abs(delta).max() <= sup_gap_bound(rates, gap, ratio) + 1e-9
+    assert np.abs(delta).max() <= sup_gap_bound(rates, gap) + 1e-9
+
+
+@given(RATES, st.floats(0.0, 0.05), st.floats(1.2, 20.0))
+def test_the_formula_of_the_sharp_bound(rates, gap, ratio):
+    f, late = (ratio - 1) / (ratio + 1), ratio / (ratio + 1)
+    edge = max(rates[0], 1 - rates[-1])
+    inner = max(np.diff(rates), default=0.0)
+    formula = max(gap + f * inner if len(rates) > 1 else 0.0, gap * late + f * edge)
+    reach = min(ratio - 1, 1 - 1 / ratio) * min(rates[0], 1 - rates[-1])
+    found = sup_gap_bound(rates, gap, ratio)
+    assert found <= formula + 1e-12
+    if gap <= reach:  # Δ can be as large as the gap at every rate
+        assert found == pytest.approx(min(formula, 1.0), abs=1e-12)
+
+
+@given(RATES, st.floats(0.0, 0.3), RATIOS, RATIOS)
+def test_bounds_are_ordered(rates, gap, one, other):
+    """Sharp ≤ what a rising curve implies ≤ printed; and the further densities may be apart."""
+    sharp = [sup_gap_bound(rates, gap, ratio) for ratio in sorted((one, other))]
+    assert sharp[0] <= sharp[1] + 1e-12
+    widest = np.diff([0.0, *rates, 1.0]).max()
+    assert sharp[1] <= sup_gap_bound(rates, gap) + 1e-12 <= min(1.0, gap + widest) + 2e-12
+    printed = sup_gap_bound(rates, gap, one, as_printed=True)
+    assert gap + widest <= printed + 1e-12
+    assert sup_gap_bound(rates[::-1], gap, one) == sup_gap_bound(rates, gap, one)
+    mirrored = sup_gap_bound([1 - rate for rate in rates], gap, one)
+    assert mirrored == pytest.approx(sup_gap_bound(rates, gap, one), abs=1e-9)
+
+
+def test_the_sharp_bound_is_attained_by_a_law():
+    """Rates 1/8 and 1/4, gap 0.02, B/b = 3: two densities between b and 3b with a gap of .39."""
+    rates, gap, ratio = (1 / 8, 1 / 4), 0.02, 3.0
+    bound = sup_gap_bound(rates, gap, ratio)
+    assert bound == pytest.approx(0.39)
+    # After 1/4 the curve is as flat as can be, then as steep: −Δ rises, and falls to 0 at 1.
+    turn = 0.25 + (ratio - 1 - gap / 0.75) * 0.75 / (ratio - 1 / ratio)
+    a = np.array([0.0, 1 / 8, 1 / 4, turn, 1.0])
+    roc = a - np.array([0.0, 0.0, gap, bound, 0.0])
+    slopes = np.diff(roc) / np.diff(a)
+    assert np.all(slopes >= 1 / ratio - 1e-9)
+    assert np.all(slopes <= ratio + 1e-9)
+    # Densities with that ratio, between b and 3b: where the curve is steep the target is dense.
+    lengths = np.diff(a) * np.where(slopes > 1, np.maximum(slopes, 1.0), 1.0)
+    knots = np.concatenate([[0.0], np.cumsum(lengths[::-1])])  # scores fall as rates rise
+    reference, target = 1 - a[::-1], 1 - roc[::-1]
+    densities = np.diff([reference, target], axis=1) / np.diff(knots)
+    assert densities.max() / densities.min() <= ratio + 1e-9
+    law = PiecewiseLinearLaw(
+        knots, [reference, target, reference, target], cell_weights=np.full((2, 2), 0.25)
+    )
+    np.testing.assert_array_less(np.abs(law.roc_gap("negatives", np.array(rates))), gap + 1e-12)
+    found = np.abs(law.roc_gap("negatives", np.linspace(0, 1, 100_001))).max()
+    assert found == pytest.approx(bound, abs=1e-4)
+
+
+@given(st.floats(0.01, 1.0), st.floats(0.0, 0.5), RATIOS)
 def test_the_inverse_of_proposition_one(margin, gap, ratio):
     m = rates_needed(gap + margin, gap, ratio)
+    if m == 0:
+        assert 1 - 2 / (ratio + 1) <= gap + margin + 1e-12
+        return
     assert sup_gap_bound(np.arange(1, m + 1) / (m + 1), gap, ratio) <= gap + margin + 1e-9
-    if m > 1:
-        assert sup_gap_bound(np.arange(1, m) / m, gap, ratio) > gap + margin - 1e-9
+    for fewer in range(1, m):
+        rates = np.arange(1, fewer + 1) / (fewer + 1)
+        assert sup_gap_bound(rates, gap, ratio) > gap + margin - 1e-9
+
+
+def test_fewer_rates_may_do_where_the_gap_is_nearly_as_large_as_it_can_be():
+    """Bounds of 1 to 6 rates are .19, .1933, .19, .18, .1833, .1757."""
+    assert rates_needed(0.18, 0.15, 1.5) == 4
+
+
+@given(st.floats(0.01, 1.0), st.floats(0.0, 0.5), st.floats(1.0, 50.0))
+def test_the_inverse_of_the_printed_bound(margin, gap, ratio):
+    m = rates_needed(gap + margin, gap, ratio, as_printed=True)
+
+    def printed(m):
+        return sup_gap_bound(np.arange(1, m + 1) / (m + 1), gap, ratio, as_printed=True)
+
+    assert printed(m) <= gap + margin + 1e-9
+    assert m == 1 or printed(m - 1) > gap + margin - 1e-9
+    assert rates_needed(gap + margin, gap, ratio) <= m
 
 
 def test_theorem_two_by_hand():
@@ -116,7 +248,7 @@ def test_density_ratio_of_known_densities():
         (lambda: sup_gap_bound([1.5], 0.1, 2.0), "between 0 and 1"),
         (lambda: rates_needed(0.1, 0.1, 2.0), "larger than the gap"),
         (lambda: rates_needed(0.2, 0.1, 0.2), "at least 1"),
-        (lambda: rates_needed(0.2, 0.1, np.inf), "finite"),
+        (lambda: rates_needed(0.2, 0.1, as_printed=True), "finite"),
         (lambda: sample_size_needed(lambda n: None, 0.0), "excess"),
     ],
 )

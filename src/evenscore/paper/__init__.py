@@ -17,16 +17,19 @@ if TYPE_CHECKING:
         sample_size_needed,
         sup_gap_bound,
     )
+    from evenscore.paper.operating import OperatingPoint, operating_point
     from evenscore.paper.reproduction import Reproduced, reproduce
     from evenscore.paper.scorer import PaperScorer
 
 __all__ = [
     "LearningBound",
+    "OperatingPoint",
     "PaperScorer",
     "Reproduced",
     "auc_learning_bound",
     "density_ratio",
     "laws",
+    "operating_point",
     "rates_needed",
     "reproduce",
     "roc_learning_bound",
@@ -34,7 +37,13 @@ __all__ = [
     "sup_gap_bound",
 ]
 
-_HOMES = {"PaperScorer": "scorer", "Reproduced": "reproduction", "reproduce": "reproduction"}
+_HOMES = {
+    "OperatingPoint": "operating",
+    "PaperScorer": "scorer",
+    "Reproduced": "reproduction",
+    "operating_point": "operating",
+    "reproduce": "reproduction",
+}
 
 
 def __getattr__(name: str) -> Any:

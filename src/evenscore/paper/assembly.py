@@ -21,12 +21,20 @@ from evenscore.showing.plots.saving import save
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_PANELS: tuple[tuple[str, str, tuple[DataName, ...], bool], ...] = (
-    ("roc_compas_adult", "Compas and Adult, test rows", ("compas", "adult"), False),
-    ("roc_bank_german", "Bank and German", ("bank", "german"), True),
-    ("roc_compas_adult_train", "Compas and Adult", ("compas", "adult"), True),
-    ("roc_compas_two_years", "Compas (two years)", ("compas_two_years",), True),
+# The paper's number, ours, what it shows, of which data, and whether training rows are there too.
+_PANELS: tuple[tuple[int, str, str, tuple[DataName, ...], bool], ...] = (
+    (3, "roc_compas_adult", "Compas and Adult, test rows", ("compas", "adult"), False),
+    (11, "roc_bank_german", "Bank and German", ("bank", "german"), True),
+    (12, "roc_compas_adult_train", "Compas and Adult", ("compas", "adult"), True),
+    (13, "roc_compas_two_years", "Compas (two years)", ("compas_two_years",), True),
 )
+# The paper's numbers of the figures of an experiment: solutions, scores, curves. Of Example 2 with
+# Algorithm 1 it shows the solutions alone, on the left of Figure 8.
+_NUMBERS = {
+    Experiment("square", "auc"): ("Figure 5: ", "Figure 6: ", "Figure 7: "),
+    Experiment("rings", "auc"): ("Figure 8, left: ", "", ""),
+    Experiment("rings", "roc"): ("Figure 8, right: ", "Figure 9: ", "Figure 10: "),
+}
 
 
 def assemble(plan: Plan, store: Store, folder: Path, left_out: Iterable[str]) -> list[str]:
@@ -61,13 +69,13 @@ class _Assembly:
         write_atomically(path.with_suffix(".csv"), table.to_csv())
         self.entries.append(table)
 
-    def draw(self, figure: Figure, caption: str, name: str = "", **facts: str) -> None:
+    def draw(self, drawing: Figure, caption: str, name: str = "", **facts: str) -> None:
         """Write a figure as SVG and PNG."""
         picture = Picture.captioned(caption, name, **facts)
         path = self.folder / "figures" / picture.name
-        save(figure, path.with_suffix(".svg"))
-        figure.set_layout_engine("none")  # it is laid out: once is enough
-        save(figure, path.with_suffix(".png"))
+        save(drawing, path.with_suffix(".svg"))
+        drawing.set_layout_engine("none")  # it is laid out: once is enough
+        save(drawing, path.with_suffix(".png"))
         self.entries.append(picture)
 
     def finished(self, target: Target) -> bool:
@@ -99,23 +107,25 @@ class _Assembly:
         for experiment, own in runs.items():
             algorithm = "Algorithm 2" if experiment.kind == "roc" else "Algorithm 1"
             title = f"{tables.EXAMPLES[experiment.example]}, {algorithm}"
-            for caption, drawing in (
+            kinds = (
                 ("solutions", figures.solutions),
                 ("scores", figures.score_maps),
                 ("curves", figures.median_curves),
-            ):
+            )
+            for (caption, drawing), number in zip(kinds, _NUMBERS[experiment], strict=True):
                 name = f"{experiment.example}_{experiment.kind}_{caption}"
-                self.draw(drawing(experiment, own), caption, name, experiment=title)
+                self.draw(drawing(experiment, own), caption, name, figure=number, experiment=title)
 
     def real(self) -> None:
         outcomes = self._outcomes(self.plan.real)
         self.add(tables.results(outcomes))
-        for name, title, data, train in _PANELS:
+        for number, name, title, data, train in _PANELS:
             available = [one for one in data if one in self.plan.data]
             if available:
                 drawing = figures.roc_panels(available, outcomes, train=train)
                 dashed = " Dashed: training rows." if train else ""
-                self.draw(drawing, "roc_panels", name, title=title, dashed=dashed)
+                facts = {"figure": f"Figure {number}", "title": title, "dashed": dashed}
+                self.draw(drawing, "roc_panels", name, **facts)
 
     def grid(self) -> None:
         outcomes = self._outcomes(self.plan.grid)

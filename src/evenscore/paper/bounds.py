@@ -1,5 +1,8 @@
 """The paper's bounds: from a few rates to all of them (Proposition 1), from a sample to the law.
 
+What is said of Proposition 1 is about two distributions whose densities, on a common support, lie
+between b and B: Assumption 1 of the paper.
+
 The generalisation bounds (Theorems 2 and 3) say how much worse the learned score can be than the
 best of its class. They are of the right order and very large: with a constant of 1, V = 10, δ = 5 %
 and cells of 10 %, Theorem 2 says nothing (is vacuous) below 1.6 million observations for λ = 1, and
@@ -15,41 +18,128 @@ from numpy.typing import ArrayLike
 
 from evenscore.inference.estimate import check_count
 from evenscore.scores import CLASSES, GroupedScores, OneOrBoth, check_scores, class_names
+from evenscore.scores.arrays import Floats
 from evenscore.scores.distribution import check_rates
 
 
 def sup_gap_bound(
-    rates: ArrayLike, gap: float, density_ratio: float, *, within: bool = False
+    rates: ArrayLike,
+    gap: float,
+    density_ratio: float = np.inf,
+    *,
+    within: bool = False,
+    as_printed: bool = False,
 ) -> float:
-    """Proposition 1: a bound of sup |Δ_a| over all rates, given |Δ| ≤ gap at the rates listed.
+    """The largest |Δ_a| that there can be at any rate a, given |Δ| ≤ gap at the rates listed.
 
-    gap + (1 + B/b)/2 · (largest distance of neighbouring rates), 0 and 1 counting as rates; with
-    `within=True` only the interval between the first and last rate is bounded. `density_ratio` is
-    B/b, the ratio of the bounds of the densities of the scores. Vacuous from 1 on.
+    Between two rates Δ rises at most with slope B/b − 1 and falls at most with slope 1 − b/B, and
+    it is zero at 0 and 1. The least function that no such Δ exceeds is one itself, that of step
+    densities, so that its largest value is the sharp form of the paper's Proposition 1. With
+    f = (B − b)/(B + b) it is max(gap + f · (widest step between two rates), gap · B/(B + b) +
+    f · (first rate, or 1 − the last)), unless the gap is larger than slopes let Δ become at a rate.
+    For B/b = ∞ it is what the
+    rise of a ROC curve alone implies, for any score: gap + the widest step. The proof is in
+    docs/paper.md.
 
-    >>> sup_gap_bound([0.25, 0.5, 0.75], gap=0.0, density_ratio=1.0)
-    0.25
+    Parameters
+    ----------
+    rates : numbers strictly between 0 and 1
+        Where the gap is known to be small.
+    gap : float
+        How large it may be there.
+    density_ratio : float, default infinity
+        B/b, the ratio of the bounds of the densities of the scores: Assumption 1.
+    within : bool, default False
+        Bound Δ between the first and the last rate only.
+    as_printed : bool, default False
+        The bound of the paper, gap + (1 + B/b)/2 · (widest step, from 0 and to 1 too): never below
+        what the rise of the curve alone implies, whatever B/b.
+
+    Returns
+    -------
+    float
+        The bound; from 1 on it says nothing.
+
+    Examples
+    --------
+    >>> round(sup_gap_bound([1 / 8, 1 / 4], gap=0.02, density_ratio=3.0), 3)
+    0.39
+    >>> sup_gap_bound([1 / 8, 1 / 4], gap=0.02), sup_gap_bound([1 / 8, 1 / 4], 0.02, within=True)
+    (0.77, 0.145)
+    >>> sup_gap_bound([1 / 8, 1 / 4], gap=0.02, density_ratio=3.0, as_printed=True)
+    1.52
     """
     points = np.sort(np.atleast_1d(check_rates(rates)))
     _check_ratio(density_ratio)
     _require(0.0 <= gap <= 1.0, f"gap must lie between 0 and 1, not {gap!r}.")
-    if not within:
-        points = np.concatenate([[0.0], points, [1.0]])
-    _require(len(points) >= 2, "A bound within the rates needs at least two of them.")
-    return float(gap + (1.0 + density_ratio) / 2.0 * np.diff(points).max())
+    _require(not within or len(points) >= 2, "A bound within the rates needs at least two of them.")
+    if as_printed:
+        ends = points if within else np.concatenate([[0.0], points, [1.0]])
+        return float(gap + (1.0 + density_ratio) / 2.0 * np.diff(ends).max())
+    # What falls from left to right rises from right to left.
+    sides = (_highest(one, gap, density_ratio, within) for one in (points, 1.0 - points[::-1]))
+    return float(min(1.0, max(sides)))
 
 
-def rates_needed(bound: float, gap: float, density_ratio: float) -> int:
-    """How many equally spaced rates k/(m + 1) Proposition 1 needs for a wanted sup bound.
+def _highest(rates: Floats, gap: float, ratio: float, within: bool) -> float:
+    """The top of the highest Δ that is at most `gap` at the rates, and zero at 0 and 1."""
+    points = np.concatenate([[0.0], rates, [1.0]])
+    steps = np.diff(points)
+    top = np.full(len(points), gap)
+    top[0] = top[-1] = 0.0
+    for k in range(1, len(points)):  # it cannot rise faster from the left
+        if ratio < np.inf:
+            top[k] = min(top[k], top[k - 1] + (ratio - 1.0) * steps[k - 1])
+    for k in reversed(range(len(points) - 1)):  # nor come down faster to the right
+        top[k] = min(top[k], top[k + 1] + (1.0 - 1.0 / ratio) * steps[k])
+    # Between two points the rising and the falling line meet at this height.
+    late = 1.0 / (1.0 + 1.0 / ratio)  # B/(B + b)
+    peaks = (1.0 - late) * top[:-1] + late * top[1:] + (2.0 * late - 1.0) * steps
+    return float((peaks[1:-1] if within else peaks).max())
 
-    >>> m = rates_needed(0.1, gap=0.02, density_ratio=3.0)
-    >>> m, round(sup_gap_bound(np.arange(1, m + 1) / (m + 1), 0.02, 3.0), 4)
-    (24, 0.1)
+
+def rates_needed(
+    bound: float, gap: float, density_ratio: float = np.inf, *, as_printed: bool = False
+) -> int:
+    """How many equally spaced rates k/(m + 1) are needed for a wanted bound of |Δ| at all rates.
+
+    Parameters
+    ----------
+    bound : float
+        The largest |Δ| that may be anywhere.
+    gap : float
+        How large it may be at the rates.
+    density_ratio, as_printed
+        As for `sup_gap_bound`.
+
+    Returns
+    -------
+    int
+        The least m; 0 if densities within B/b of each other are near enough by themselves.
+
+    Examples
+    --------
+    >>> rates_needed(0.1, gap=0.02, density_ratio=3.0)
+    6
+    >>> rates_needed(0.1, gap=0.02), rates_needed(0.1, 0.02, 3.0, as_printed=True)
+    (12, 24)
     """
     _require(bound > gap >= 0.0, f"The bound ({bound!r}) must be larger than the gap ({gap!r}).")
-    ratio = f"density_ratio is B/b, at least 1 and finite, not {density_ratio!r}."
-    _require(1.0 <= density_ratio < np.inf, ratio)
-    return max(1, int(np.ceil((1.0 + density_ratio) / (2.0 * (bound - gap)) - 1e-9)) - 1)
+    _check_ratio(density_ratio)
+    if as_printed:
+        _require(density_ratio < np.inf, "The printed bound needs a finite density_ratio.")
+        return max(1, int(np.ceil((1.0 + density_ratio) / (2.0 * (bound - gap)) - 1e-9)) - 1)
+    factor = 2.0 / (1.0 + 1.0 / density_ratio) - 1.0  # (B − b)/(B + b)
+    if factor <= bound:
+        return 0
+    enough = max(1, int(np.ceil(factor / (bound - gap) - 1e-9)) - 1)  # gap + f/(m + 1)
+    # So many are needed where Δ can be as large as the gap at two neighbouring rates. Of a few
+    # rates, or with a gap that is nearly as large as f, it cannot, and fewer may do.
+    few = min(enough, 2 + int(min(1e4, (density_ratio + 1.0) / (factor - gap))))
+    for m in range(1, few):
+        if sup_gap_bound(np.arange(1, m + 1) / (m + 1), gap, density_ratio) <= bound + 1e-12:
+            return m
+    return enough
 
 
 @dataclass(frozen=True)
@@ -72,7 +162,15 @@ def auc_learning_bound(
     strength: float,
     constant: float,
 ) -> LearningBound:
-    """Theorem 2: learning with an AUC constraint (`intra_group`) of the given strength λ.
+    """Theorem 2: learning with the `intra_group` AUC constraint of the given strength λ.
+
+    It is about the score ŝ that maximises the strict empirical criterion exactly, AUC − λ|gap| on
+    the sample, over a class of scores that is VC-major with dimension V (the sets {s > t} have VC
+    dimension V at most): no scorer that follows a surrogate is promised to find that one. Rows are
+    independent draws of (X, Y, Z), there are two groups, and λ multiplies the whole difference
+    AUC_{H⁰,G⁰} − AUC_{H¹,G¹}. Other AUC constraints are said to be alike in the paper and not
+    worked out. The constant C comes from the expected largest deviation of a class of VC dimension
+    V; the paper gives no number for it.
 
     ε² · excess ≤ C √(V/n) (4λ + ½) + √(log(13/δ)/(n − 1)) (4λ + (4λ + 2) ε) + remainder, where ε is
     the least probability of a cell, V the VC dimension, C = `constant` the universal constant of
@@ -100,6 +198,11 @@ def roc_learning_bound(
     constant: float,
 ) -> LearningBound:
     """Theorem 3: learning with ROC constraints; `strengths` are all λ_H and λ_G.
+
+    As for Theorem 2, ŝ is the exact maximiser of the strict empirical criterion, AUC − Σ λ|Δ|, over
+    a VC-major class, on independent draws, with two groups. Moreover Assumption 1 has to hold for
+    every score of the class: values in (0, T), all four c.d.f.s continuously differentiable, their
+    densities between b and B on that common support. Δ is cut in the first group, as in the paper.
 
     ε² · excess ≤ C (½ + 2ε C_Λ) √(V/n) + 2ε (1 + 3 C_Λ) √(log(19/δ)/(n − 1)) + remainder, with
     C_Λ = (1 + B/b) Σλ and B/b = `density_ratio`; the remainder, from the AUC term of the paper's
@@ -148,8 +251,8 @@ def density_ratio(
     ROC curves do not change when the score is transformed, so the densities are taken relative to
     the pooled distribution, in `n_bins` bins of equal pooled weight (by default the cube root of
     the smallest cell's effective size). A bin that a cell does not reach makes it infinite:
-    Proposition 1 and Theorem 3 then say nothing. It is biased upwards by noise: the largest of
-    several bins.
+    Theorem 3 then says nothing, and Proposition 1 no more than holds for any score. It is biased
+    upwards by noise: the largest of several bins.
     """
     check_scores(scores)
     scores.require_cells()

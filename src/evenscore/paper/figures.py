@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from evenscore.showing.plots.style import LIGHT, figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_CUT = 0.72  # a quarter of the negatives of the credit score are above
+# Thresholds of the credit example: where FNRs are equal and the FPR a quarter, and a higher one.
+_CUTS = (0.72, 0.85)
 _GRID = np.linspace(0.0, 1.0, 401)
 _KINDS: dict[Kind, str] = {"none": "no constraint", "auc": "AUC-based", "roc": "ROC-based"}
 _OVERALL = "$H, G$"
@@ -45,54 +47,96 @@ def _line(number: int) -> dict[str, Any]:
 
 
 def credit() -> Figure:
-    """Figure 1: equal AUCs, unequal FNRs, and what a ROC constraint does to them; exact.
+    """Figure 1: equal AUCs, unequal false negative rates, and where a ROC constraint acts; exact.
 
-    The densities of the credit score, its two ROC curves, and those of an aligned score.
+    Top: the c.d.f.s of the credit score, where false negative rates are read at two thresholds.
+    Bottom left: the curves of the two groups, of equal area. Bottom right: the inter-group curves,
+    with what a ROC constraint looks at, Δ_G at rates up to α_max.
     """
     law = credit_law()
-    drawing, axes = figure(2, 2, figsize=(9.0, 8.0))
-    t = np.linspace(0.0, 1.0, 2000, endpoint=False)
-    density = law.pdf(t)
+    drawing, axes = figure(2, 2, figsize=(9.4, 8.6))
     for class_, ax in enumerate(axes[0]):
-        for group in (0, 1):
-            ax.plot(t, density[:, 2 * class_ + group], label=f"group {group}", **_line(group))
-        title = f"Scores of the {CLASSES[class_]}"
-        ax.set(title=title, xlabel="score", ylabel="density", xlim=(0, 1))
-        ax.set_ylim(bottom=0.0)
-        ax.legend(frameon=False)
-    titles = ("The same AUC, not the same TPR", "Aligned at false positive rates up to 1/4")
-    for ax, shown, title in zip(axes[1], (law, aligned_law()), titles, strict=True):
-        _credit_curves(ax, shown, title)
+        _credit_cdfs(ax, law, class_)
+    _credit_curves(axes[1, 0], law)
+    _credit_gaps(axes[1, 1], law)
     return drawing
 
 
-def _credit_curves(ax: Any, law: PiecewiseLinearLaw, title: str) -> None:
-    rates = np.linspace(0.0, 1.0, 1001)
-    ax.axvspan(0.0, 0.25, color=LIGHT.faint, alpha=0.5, linewidth=0)
+def _credit_cdfs(ax: Any, law: PiecewiseLinearLaw, class_: int) -> None:
+    """The two c.d.f.s of a class; of the positives, with the false negative rates of the text."""
+    for group in (0, 1):
+        values = law.cdf(_GRID)[:, 2 * class_ + group]
+        label = f"${'HG'[class_]}^{{({group})}}$"
+        # Of two lines on top of each other the lower one is wider.
+        width = 4.0 if class_ == 0 and group == 0 else 1.6
+        ax.plot(_GRID, values, label=label, linewidth=width, **_line(group))
+    for t in _CUTS:
+        ax.axvline(t, color=LIGHT.muted, linewidth=0.8, linestyle=":")
+        ax.annotate(f"t = {t:g}", (t, 1.0), (0, 3), textcoords="offset points", ha="center",
+                    fontsize=8, color=LIGHT.muted, annotation_clip=False)  # fmt: skip
+    marks = [(t, group) for t in _CUTS for group in (0, 1)] if class_ else [(_CUTS[0], 0)]
+    for t, group in marks:
+        value = float(law.cdf([t])[0, 2 * class_ + group])
+        if class_ and t == _CUTS[0] and group:
+            continue  # both groups are there
+        colour = LIGHT.muted if not class_ or t == _CUTS[0] else _line(group)["color"]
+        ax.plot([0.0, t], [value, value], color=colour, linewidth=0.8, linestyle=":")
+        ax.plot([t], [value], "o", color=colour, markersize=4)
+        text = f"FNR {value:.0%}" if class_ else f"FPR {1.0 - value:.0%}"
+        ax.annotate(text, (0.02, value), (0, 3), textcoords="offset points", fontsize=8)
+    name = CLASSES[class_]
+    alike = ", alike in both groups" if class_ == 0 else ""
+    ax.set_title(f"{'ab'[class_]}) c.d.f.s of the {name}{alike}", pad=14)
+    ax.set(xlabel="score", ylabel="share at or below", xlim=(0, 1), ylim=(0, 1))
+    ax.legend(frameon=False, loc="center left" if class_ else "lower right")
+
+
+def _credit_curves(ax: Any, law: PiecewiseLinearLaw) -> None:
+    """The curves of the two groups against all negatives, where they cross, and at t = 0.85."""
     ax.plot([0, 1], [0, 1], color=LIGHT.muted, linewidth=0.8)
+    rates = np.linspace(0.0, 1.0, 1001)
     for group in (0, 1):
         target = law.positives(group)
-        label = f"ROC of H, G{'⁰¹'[group]}; AUC {law.auc(target=target):.3f}"
+        label = f"ROC of $H, G^{{({group})}}$; AUC {law.auc(target=target):.3f}"
         ax.plot(rates, law.roc_curve(target=target)(rates), label=label, **_line(group))
-    ax.set(title=title, xlabel="false positive rate", ylabel="true positive rate")
-    ax.set(xlim=(0, 1), ylim=(0, 1.005), aspect="equal")
+    for t, side in zip(_CUTS, ("left", "right"), strict=True):
+        h, *tprs = 1.0 - law.cdf([t])[0, [0, 2, 3]]
+        ax.axvline(h, color=LIGHT.muted, linewidth=0.8, linestyle=":")
+        ax.plot([h, h], tprs, "o", color=LIGHT.muted, markersize=4)
+        ax.annotate(f"t = {t:g}", (h, 1.0), (0, 3), textcoords="offset points", fontsize=8,
+                    ha=side, color=LIGHT.muted, annotation_clip=False)  # fmt: skip
+    ax.set_title("c) the same AUC, not the same TPR", pad=14)
+    ax.set(xlabel="false positive rate", ylabel="true positive rate")
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     ax.legend(loc="lower right", frameon=False)
 
 
-def aligned_law() -> PiecewiseLinearLaw:
-    """The credit score with both groups' positives alike above 0.72, where the FPR is below 1/4.
+def _credit_gaps(ax: Any, law: PiecewiseLinearLaw) -> None:
+    """The inter-group curves: that of the negatives is the diagonal, that of the positives is not.
 
-    Above, the two c.d.f.s are replaced by their mean; below, nothing changes.
-
-    >>> law = aligned_law()
-    >>> law.cdf([0.6, 0.72, 0.85])[:, 2:].round(3).tolist()
-    [[0.138, 0.02], [0.2, 0.2], [0.45, 0.45]]
+    α_max is the TPR of the first group at the threshold whose FPR is a quarter.
     """
-    law = credit_law()
-    values = law.cdf_values.copy()
-    above = law.knots >= _CUT
-    values[2:, above] = values[2:, above].mean(axis=0)
-    return PiecewiseLinearLaw(law.knots, values, cell_weights=law.cell_weights)
+    rates = np.linspace(0.0, 1.0, 1001)
+    between = rates + law.roc_gap("positives", rates)
+    limit = 1.0 - float(law.cdf([_CUTS[0]])[0, 2])
+    inside = rates <= limit
+    ax.fill_between(rates[inside], rates[inside], between[inside], color=_line(1)["color"],
+                    alpha=0.15, linewidth=0)  # fmt: skip
+    ax.plot(rates, rates + law.roc_gap("negatives", rates), linewidth=1.6,
+            label="ROC of $H^{(0)}, H^{(1)}$: $\\Delta_H = 0$", **_line(0))  # fmt: skip
+    ax.plot(rates, between, label="ROC of $G^{(0)}, G^{(1)}$: $\\Delta_G \\neq 0$", **_line(1))
+    ax.axvline(limit, color=LIGHT.muted, linewidth=0.8, linestyle=":")
+    ax.annotate("$\\alpha_{max}$ = " + f"{limit:g}", (limit, 1.0), (0, 3), ha="center",
+                textcoords="offset points", fontsize=8, color=LIGHT.muted,
+                annotation_clip=False)  # fmt: skip
+    gap, at = 1.0 - float(law.cdf([_CUTS[1]])[0, 3]), 1.0 - float(law.cdf([_CUTS[1]])[0, 2])
+    ax.annotate("", (at, gap), (at, at), arrowprops={"arrowstyle": "<->", "color": LIGHT.text})
+    ax.annotate(f"$\\Delta_G$({at:.1g}) = {gap - at:+.1f}", (at, gap), (0, -14),
+                textcoords="offset points", fontsize=8, ha="center")  # fmt: skip
+    ax.set_title("d) what a ROC constraint closes, up to $\\alpha_{max}$", pad=14)
+    ax.set(xlabel="rate α, of group 0", ylabel="rate of group 1")
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    ax.legend(loc="upper left", frameon=False)
 
 
 def square_tradeoff() -> Figure:
@@ -110,9 +154,10 @@ def square_tradeoff() -> Figure:
         ax.plot(c, values, label=label, **_line(number))
     for name, at, line in (("fair", 0.5, "-"), ("best AUC", SquareLaw.best().c, ":")):
         ax.axvline(at, color=LIGHT.muted, linewidth=0.8, linestyle=line)
-        ax.annotate(name, (at, 0.5), (4, 4), textcoords="offset points", color=LIGHT.muted)
+        ax.annotate(name, (at, 1.0), (0, 3), xycoords=("data", "axes fraction"), ha="center",
+                    textcoords="offset points", color=LIGHT.muted, fontsize=9)  # fmt: skip
     ax.set(xlabel="c in s(x) = c x₁ + (1 − c) x₂", ylabel="AUC", xlim=(0, 1))
-    ax.legend(frameon=False)
+    drawing.legend(loc="outside lower center", ncols=3, frameon=False)
     return drawing
 
 
@@ -197,6 +242,7 @@ def roc_panels(names: Sequence[DataName], outcomes: Outcomes, *, train: bool = T
     split and the first seed.
     """
     drawing, axes = figure(len(names), 6, figsize=(17.0, 3.4 * len(names)), squeeze=False)
+    letters = iter(ascii_lowercase)  # of the panels, row by row
     for row, name in zip(axes, names, strict=True):
         parts = published_split(load(name))
         for number, (kind, description) in enumerate(_KINDS.items()):
@@ -206,8 +252,9 @@ def roc_panels(names: Sequence[DataName], outcomes: Outcomes, *, train: bool = T
             if train:
                 _panel(name, learned, left, right, "--")
             _panel(name, test, left, right, "-")
-            left.set_title(f"{DATA[name].title}, {description}", fontsize=9.5)
-            right.set_title(f"AUC {auc(*map(test.pooled, CLASSES)):.3f}", fontsize=9.5)
+            first, second = next(letters), next(letters)
+            left.set_title(f"({first}) {DATA[name].title}, {description}", fontsize=9.5)
+            right.set_title(f"({second}) AUC {auc(*map(test.pooled, CLASSES)):.3f}", fontsize=9.5)
             for ax in (left, right):
                 ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
                 ax.tick_params(labelsize=7)
@@ -243,7 +290,8 @@ def strength_path(name: DataName, selection: Selection) -> Figure:
         style = LIGHT.series(number)
         values, errors = selection.measures[:, 0, column], selection.measures[:, 1, column]
         points = {"marker": style.marker, "markersize": 5, "capsize": 2, **_line(number)}
-        axes.errorbar(x, np.abs(values), yerr=2 * errors, **points)
+        beside = x + (number - 0.5) * 0.12  # bars that do not hide each other
+        axes.errorbar(beside, np.abs(values), yerr=2 * errors, **points)
         axes.set_ylabel(label, color=style.color)
         axes.tick_params(axis="y", labelcolor=style.color)
     other.set_ylim(bottom=0.0)

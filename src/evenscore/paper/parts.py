@@ -152,7 +152,10 @@ def run(
         jobs if len(missing) > 1 else 1, return_as="generator_unordered", batch_size=1
     )
     calls = (delayed(_numbered)(number, parts[number], store, compiled) for number in missing)
-    with closing(workers(calls)) as stream:
+    # A process that has grown is replaced by another one: that is no news.
+    # (The warning comes from the thread that looks after them, which an error would end for good.)
+    with warnings.catch_warnings(), closing(workers(calls)) as stream:
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         for number, outcome in stream:
             outcomes[number] = outcome
             store.put(parts[number], outcome)

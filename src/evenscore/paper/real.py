@@ -21,6 +21,7 @@ from evenscore.paper.parts import Outcome
 from evenscore.paper.published import KINDS, DataName, Kind
 from evenscore.paper.real_data import DATA, codes, columns, judge, load, published_split
 from evenscore.paper.scorer import PaperScorer
+from evenscore.scores import OneOrBoth
 from evenscore.scores.arrays import Floats
 
 Outcomes = Mapping[tuple[DataName, Kind], Outcome]
@@ -29,10 +30,15 @@ _SMALL_GAP = 0.05
 _TOLERANCE = 0.02
 
 
-def paper_scorer(name: DataName, kind: Kind, **parameters: Any) -> PaperScorer:
-    """Algorithm 1 or 2 with the published parameters, unless others are given."""
+def paper_scorer(
+    name: DataName, kind: Kind, on: OneOrBoth = "both", **parameters: Any
+) -> PaperScorer:
+    """Algorithm 1 or 2 with the published parameters, unless others are given.
+
+    ROC constraints are on both classes, as the text says, or on one of them.
+    """
     setting = DATA[name]
-    constraint = setting.constraint(kind)
+    constraint = setting.constraint(kind, on)
     given = {
         "strength": setting.strength(kind) if constraint else None,
         "l2": setting.l2,

@@ -5,7 +5,7 @@ Everything here is shared by the published parameters, the full grid and the oth
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +18,7 @@ from evenscore.gaps import AucConstraint, RocConstraint
 from evenscore.inference import auc_estimates, roc_band
 from evenscore.inference.intervals import normal_quantile
 from evenscore.paper.published import L2, RATES, STRENGTH, DataName, Kind
-from evenscore.scores import CLASSES, GroupedScores
+from evenscore.scores import CLASSES, GroupedScores, OneOrBoth
 from evenscore.scores.arrays import Floats
 from evenscore.scores.aucs import inter_group_curve
 
@@ -40,11 +40,13 @@ class RealData:
     auc_constraint: str
     validation_fraction: float = 0.4
 
-    def constraint(self, kind: Kind) -> AucConstraint | RocConstraint | tuple[()]:
-        """The constraint that a score is trained with."""
+    def constraint(
+        self, kind: Kind, on: OneOrBoth = "both"
+    ) -> AucConstraint | RocConstraint | tuple[()]:
+        """The constraint that a score is trained with; a ROC constraint is on these classes."""
         if kind == "none":
             return ()
-        return ROC if kind == "roc" else AucConstraint.named(self.auc_constraint)
+        return replace(ROC, on=on) if kind == "roc" else AucConstraint.named(self.auc_constraint)
 
     def strength(self, kind: Kind) -> float:
         """The published λ; for the other preprocessing of Compas, that of Compas."""

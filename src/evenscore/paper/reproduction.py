@@ -57,8 +57,8 @@ def reproduce(
     if not os.access(folder, os.W_OK):  # which hours of work would end with otherwise
         raise ValueError(f"{folder} does not allow to write in it: name another folder.")
     wanted: list[Target] = [name for name in EXPERIMENTS if target in (name, "all")]
-    if wanted:
-        require("The reproduction of the experiments", "jax", "optax")
+    if "splits" in wanted and "neural" in scale.scorers:
+        require("The comparison with NeuralScorer", "jax", "optax")
     there, left_out = available(scale.data)
     for sentence in left_out:
         say(sentence)

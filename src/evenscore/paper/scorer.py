@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from evenscore.extras import require
 from evenscore.gaps import ConstraintLike
 from evenscore.learning.base import FairScorer
 from evenscore.learning.network import check_widths, forward
 from evenscore.learning.parameters import check_count, check_number
 from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import TrainingSet
+from evenscore.paper.training import learn_together
 from evenscore.scores.arrays import Floats
 
 
@@ -22,8 +22,8 @@ class PaperScorer(FairScorer):
 
     Pairs are drawn, multipliers and thresholds move by fixed steps after a look at rows held out,
     the output is batch-normalised. Whoever wants a fair score takes `NeuralScorer`, which does
-    without drawn pairs and fixed steps; this is to compare with. It needs the extra `neural` (JAX)
-    to fit, not to score. What is wrong in print, and how it was read, is in docs/paper.md.
+    without drawn pairs and fixed steps; this is to compare with. What is wrong in print, and how it
+    was read, is in docs/paper.md.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class PaperScorer(FairScorer):
         self.verbose = verbose
 
     def check_parameters(self) -> None:
-        """Refuse bad parameters, and a machine without JAX."""
+        """Refuse bad parameters."""
         super().check_parameters()
         if self.strength is None and self.task().constraints:
             raise ValueError("PaperScorer needs a strength, for instance strength=0.25.")
@@ -127,7 +127,6 @@ class PaperScorer(FairScorer):
         for name in ("n_iter", "batch_size", "n_pairs", "update_every"):
             check_count(self, name)
         check_widths(() if self.hidden is None else self.hidden)
-        require("PaperScorer", "jax", "optax")
 
     def fit_many(
         self,
@@ -197,6 +196,4 @@ def _learn(
             f"There are too few {held_out.cell_name(int(empty[0]))} to hold some out, and "
             "PaperScorer must look at them."
         )
-    from evenscore.paper.training import learn_together  # which needs JAX
-
     return learn_together(scorers, train, held_out, task)

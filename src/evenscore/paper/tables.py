@@ -228,7 +228,7 @@ def readings(outcomes: Mapping[tuple[DataName, str], Outcome], usual: Outcomes) 
     """ROC rows by other readings of the paper, beside the published numbers."""
     rows: Rows = []
     for name in dict.fromkeys(data for data, _ in outcomes):
-        both = {"ours: Δt = 0.01, terms summed": usual[name, "roc"]}
+        both = {"ours: Δt = 0.01, terms summed, both classes": usual[name, "roc"]}
         both |= {reading: outcome for (data, reading), outcome in outcomes.items() if data == name}
         for reading, outcome in both.items():
             rows.append((DATA[name].title, reading, *_against(name, "roc", outcome)))

@@ -4,52 +4,37 @@ Algorithm 1 drives AUC gaps: pairs are drawn from small batches, as many for eve
 for the overall one, and the multiplier m = λc moves by a fixed step with the sign of the strict gap
 on the validation rows. Algorithm 2 drives ROC gaps: each has a threshold t and a coefficient c, and
 whichever of the two is further off is moved by a fixed step. The penalty ½ l2 ‖W‖² is of all that
-is trained, biases too. The iterations between two updates are one compiled loop over all fits; they
-differ in strength, l2 and random state and share the rows.
+is trained, biases too. All fits go on together; they differ in strength, l2 and random state and
+share the rows. All that does not depend on the networks is drawn at once for the iterations between
+two updates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-import optax
-from jax.flatten_util import ravel_pytree
+from scipy.special import expit
 
 from evenscore.gaps.family import CutForm
 from evenscore.learning.features import FeatureScaling
 from evenscore.learning.multipliers import SignRule
-from evenscore.learning.network import Layers, forward, hidden_layers
+from evenscore.learning.network import hidden_layers
 from evenscore.learning.objective import Objective, Strict
 from evenscore.learning.parameters import seed_of
 from evenscore.learning.progress import progress
 from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import TrainingSet
+from evenscore.paper.descent import Networks
 from evenscore.scores.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from evenscore.paper.scorer import PaperScorer
 
 _PAIR_BANDWIDTH = 0.5  # σ(2(s − s')): the factor comes from labels in {−1, 1}
-_EPSILON = 1e-3  # added to the variance by the batch normalisation
-_MOMENTUM = 0.99
 _DEVIATION = 0.01  # of the initial weights
-
-
-class _State(NamedTuple):
-    """Of one fit, on the device; stacked for many. All layers are one vector: Adam is one step."""
-
-    weights: Any
-    moments: Any
-    mean: Any
-    variance: Any
-    key: Any
 
 
 def learn_together(
@@ -65,67 +50,89 @@ def learn_together(
         scorer.features_ = features
     first, d = scorers[0], train.X.shape[1]
     hidden = (d, d) if first.hidden is None else tuple(first.hidden)
-    adam = optax.adam(first.learning_rate)
-    states = [_init([d, *hidden], scorer.random_state, adam) for scorer in scorers]
-    state: Any = jax.tree.map(lambda *parts: jnp.stack(parts), *states)
-    l2 = jnp.asarray([scorer.l2 for scorer in scorers], jnp.float32)
-    weight, chances = train.weight, None
-    if weight is not None:
-        chances = jnp.asarray(np.cumsum(weight / weight.sum()), jnp.float32)
-    rows, checked = (jnp.asarray(first.standardised(s.X), jnp.float32) for s in (train, held_out))
-    cell = jnp.asarray(train.cell, dtype=jnp.int32)
+    sources = [_source(scorer) for scorer in scorers]
+    starts = [hidden_layers([d, *hidden], source, _DEVIATION) for source in sources]
+    l2 = np.array([scorer.l2 for scorer in scorers])
+    networks = Networks(starts, l2, first.learning_rate)
+    rows, checked = (networks.rows(first.standardised(s.X)) for s in (train, held_out))
     objective = held_out.objective(task.constraints)
     gaps = PaperGaps.of(objective)
     rules = [_Rules(objective, gaps, scorer) for scorer in scorers]
-    sizes = first.batch_size, first.n_pairs, first.update_every
-    program, scores_of = _compile(gaps, hidden, first.learning_rate, *sizes)
-
-    def advance(state: Any) -> Any:
-        multipliers = np.stack([rule.multipliers for rule in rules]).astype(np.float32)
-        thresholds = np.stack([rule.thresholds for rule in rules]).astype(np.float32)
-        return program(state, rows, cell, chances, multipliers, thresholds, l2)
-
+    draw = _Draw(gaps, train, first.update_every, first.batch_size, first.n_pairs)
     histories = [History() for _ in scorers]
     n_updates = -(-first.n_iter // first.update_every)
     with progress("PaperScorer", n_updates * len(scorers), verbose=first.verbose) as report:
-        state = advance(state)
-        for number in range(n_updates):
-            scores = np.asarray(scores_of(state, checked), dtype=np.float64)
-            multipliers = [rule.multipliers for rule in rules]
-            stricts = [rule.update(score) for rule, score in zip(rules, scores, strict=True)]
-            if number < n_updates - 1:
-                state = advance(state)  # at work while the host goes on
-            for fit, history in enumerate(histories):
-                strict = stricts[fit] or objective.strict(scores[fit])
-                value = 1.0 - strict.auc + float(multipliers[fit] @ strict.gaps)
-                history.add(value, strict, multipliers[fit])
+        for _ in range(n_updates):
+            _advance(networks, rows, [draw.some(source) for source in sources], gaps, rules)
+            for score, rule, history in zip(
+                networks.scores(checked), rules, histories, strict=True
+            ):
+                multipliers = rule.multipliers
+                strict = rule.update(score) or objective.strict(score)
+                value = 1.0 - strict.auc + float(multipliers @ strict.gaps)
+                history.add(value, strict, multipliers)
                 report(f"AUC {strict.auc:.4f}")
     for fit, scorer in enumerate(scorers):
-        scorer.layers_ = _layers(state, fit, d, hidden)
+        scorer.layers_ = networks.whole(fit)
     return histories
 
 
-def logistic(x: Any) -> Any:
-    """σ(x) = 1 / (1 + e^−x), without overflow.
+def _source(scorer: PaperScorer) -> np.random.Generator:
+    rng = np.random.default_rng(seed_of(scorer.random_state))
+    return np.random.default_rng(int(rng.integers(2**31)))
 
-    >>> float(logistic(0.0)), float(logistic(-800.0))
-    (0.5, 0.0)
+
+def _advance(
+    networks: Networks,
+    X: Any,
+    drawn: Sequence[_Drawn],
+    gaps: PaperGaps,
+    rules: Sequence[_Rules],
+) -> None:
+    """The iterations between two updates."""
+    multipliers = np.stack([rule.multipliers for rule in rules])
+    thresholds = np.stack([rule.thresholds for rule in rules]).astype(np.float32)
+    coefficients = gaps.pair_coefficients(multipliers[:, gaps.auc])
+    rows, low, high, there, shares = (np.stack(parts, axis=1) for parts in zip(*drawn, strict=True))
+    weights = np.where(there, coefficients, 0.0)[..., None] / low.shape[-1]
+    # Pairs of a fit are at its own places in the stack of batches.
+    offsets = (rows.shape[-1] * np.arange(len(drawn)))[:, None, None]
+    low, high = low + offsets, high + offsets
+    shares = shares * multipliers[:, None, gaps.roc].astype(np.float32)
+    for number, batch in enumerate(rows):
+        inputs = X.take(batch, axis=0)
+        outputs = networks.forward(inputs)
+        score, scale = networks.normalised(outputs[-1][:, :, 0])
+        slope = pair_slopes(score, low[number], high[number], weights[number], _PAIR_BANDWIDTH)
+        if len(gaps.roc):
+            slope += rate_slopes(score, shares[number], thresholds)
+        networks.step(inputs, outputs, score, scale, slope)
+
+
+def pair_slopes(score: Any, low: Ints, high: Ints, weights: Any, bandwidth: float) -> Floats:
+    """The slope of Σ weight · σ((s_high − s_low)/h) along every score.
+
+    For pairs drawn from cells (a, b) with probability q_ab, weights V_ab / q_ab over the number of
+    pairs make the sum an unbiased estimate of Σ V_ab AUC_ab, the surrogate of all pairs.
+
+    >>> pair_slopes(np.zeros(2), np.array([0]), np.array([1]), 1.0, 0.5)
+    array([-0.5,  0.5])
     """
-    decay = jnp.exp(-jnp.abs(x))
-    return jnp.where(x >= 0, 1.0, decay) / (1.0 + decay)
+    flat = score.ravel()
+    p = expit((flat[high] - flat[low]) / bandwidth)
+    slopes = (weights * p * (1.0 - p) / bandwidth).ravel()
+    up, down = (np.bincount(at.ravel(), slopes, flat.size) for at in (high, low))
+    return np.asarray(up - down).reshape(score.shape)
 
 
-def incomplete_auc(low: Any, high: Any, weights: Any, bandwidth: float) -> Any:
-    """Mean of weight · σ((s_high − s_low)/h) over pairs drawn with replacement.
+def rate_slopes(score: Any, shares: Any, thresholds: Any) -> Any:
+    """The slope of Σ share · σ(s − t) along every score, for scores (fits, rows) of each fit.
 
-    For pairs drawn from cells (a, b) with probability q_ab, weights V_ab / q_ab make it an unbiased
-    estimate of Σ V_ab AUC_ab, the surrogate of all pairs, with a variance of the order of one over
-    the number of pairs.
-
-    >>> round(float(incomplete_auc(np.array([0.0]), np.array([1.0]), np.array([1.0]), 1.0)), 4)
-    0.7311
+    >>> rate_slopes(np.zeros((1, 1)), np.ones((1, 1, 1)), np.zeros((1, 1)))
+    array([[0.25]])
     """
-    return jnp.mean(weights * logistic((high - low) / bandwidth))
+    p = expit(score[:, :, None] - thresholds[:, None])
+    return np.sum(shares * p * (1.0 - p), axis=2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +141,7 @@ class PaperGaps:
 
     `auc` and `roc` are their positions among all gaps. Of the AUC gaps, `between` (pairs, 2) are
     the cells compared and `coefficients` (gaps, pairs) those of their AUCs; `first`, `second` and
-    `rates` are of the ROC gaps. Equal ones share a compiled program.
+    `rates` are of the ROC gaps.
     """
 
     n: int
@@ -178,16 +185,10 @@ class PaperGaps:
         at_auc, at_roc = (np.array(places, dtype=np.intp) for places in (auc, roc))
         return cls(len(terms), n_cells, at_auc, between, compared, at_roc, *ends)
 
-    def _key(self) -> tuple[Any, ...]:
-        parts = self.auc, self.between, self.coefficients, self.roc
-        cuts = self.first, self.second, self.rates
-        return self.n, self.n_cells, *(part.tobytes() for part in (*parts, *cuts))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PaperGaps) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
+    def pair_coefficients(self, multipliers: Floats) -> Floats:
+        """(fits, 1 + pairs): of the overall AUC and of those compared, in −AUC + Σ m · gap."""
+        overall = np.full((len(multipliers), 1), -1.0)
+        return np.concatenate([overall, multipliers @ self.coefficients], axis=1)
 
 
 class _Rules:
@@ -231,135 +232,70 @@ class _Rules:
         return [share[rows] @ (score[rows] > threshold) for threshold, rows in cuts]
 
 
-def _init(widths: list[int], random_state: Any, adam: Any) -> _State:
-    rng = np.random.default_rng(seed_of(random_state))
-    rng = np.random.default_rng(int(rng.integers(2**31)))
-    layers = hidden_layers(widths, rng, _DEVIATION)
-    weights = ravel_pytree(jax.tree.map(jnp.float32, layers))[0]
-    key = jax.random.key(int(rng.integers(2**31)))
-    return _State(weights, adam.init(weights), jnp.zeros(()), jnp.ones(()), key)
+class _Drawn(NamedTuple):
+    """Of one fit, for the iterations between two updates: the first axis.
 
-
-def _unravel(weights: Any, d: int, hidden: tuple[int, ...]) -> Layers:
-    """The layers of one vector, in which weights and biases of a layer follow those before."""
-    shapes = [(jnp.zeros((m, n)), jnp.zeros(n)) for m, n in pairwise((d, *hidden, 1))]
-    layers: Layers = ravel_pytree(shapes)[1](weights)
-    return layers
-
-
-def _layers(state: Any, fit: int, d: int, hidden: tuple[int, ...]) -> Layers:
-    layers = _unravel(state.weights[fit], d, hidden)
-    *inner, (weights, biases) = jax.tree.map(partial(np.asarray, dtype=np.float64), layers)
-    scale = np.sqrt(float(state.variance[fit]) + _EPSILON)
-    return [*inner, (weights / scale, (biases - float(state.mean[fit])) / scale)]
-
-
-@lru_cache(maxsize=16)
-def _compile(
-    gaps: PaperGaps,
-    hidden: tuple[int, ...],
-    learning_rate: float,
-    batch_size: int,
-    n_pairs: int,
-    update_every: int,
-) -> tuple[Any, Any]:
-    """For all fits: the iterations between two updates as one program; the scores of rows."""
-    adam = optax.adam(learning_rate)
-
-    def loss(layers: Layers, X: Any, pairs: _Pairs, shares: Any, thresholds: Any) -> Any:
-        raw = forward(layers, X, jnp)
-        mean, variance = jnp.mean(raw), jnp.var(raw)
-        score = (raw - mean) / jnp.sqrt(variance + _EPSILON)
-        value = incomplete_auc(score[pairs.low], score[pairs.high], pairs.weights, _PAIR_BANDWIDTH)
-        if len(gaps.roc):
-            value += jnp.sum(shares * logistic(score[:, None] - thresholds))
-        return value, (mean, variance)
-
-    def one(
-        state: _State, X: Any, cell: Any, chances: Any, multipliers: Any, thresholds: Any, l2: Any
-    ) -> _State:
-        # All that does not depend on the network is done at once for all iterations.
-        key, for_batches, for_pairs = jax.random.split(state.key, 3)
-        size = (update_every, batch_size)
-        if chances is None:
-            batches = jax.random.randint(for_batches, size, 0, len(cell))
-        else:
-            drawn = jnp.searchsorted(chances, jax.random.uniform(for_batches, size))
-            batches = drawn.clip(0, len(cell) - 1)
-        shape = (update_every, 1 + len(gaps.between), 2, n_pairs)
-        uniform = jax.random.uniform(for_pairs, shape)
-        cells = cell[batches]
-        pairs = jax.vmap(partial(_pairs, gaps, multipliers[gaps.auc]))(cells, uniform)
-        shares = jax.vmap(partial(_shares, gaps, multipliers[gaps.roc]))(cells)
-
-        def iteration(state: _State, drawn: Any) -> tuple[_State, None]:
-            layers = _unravel(state.weights, X.shape[1], hidden)
-            slopes, (mean, variance) = jax.grad(loss, has_aux=True)(layers, *drawn, thresholds)
-            gradient = ravel_pytree(slopes)[0] + l2 * state.weights
-            step, moments = adam.update(gradient, state.moments)
-            mean = _MOMENTUM * state.mean + (1.0 - _MOMENTUM) * mean
-            variance = _MOMENTUM * state.variance + (1.0 - _MOMENTUM) * variance
-            return _State(state.weights + step, moments, mean, variance, key), None
-
-        return jax.lax.scan(iteration, state, (X[batches], pairs, shares))[0]
-
-    def scores(state: _State, X: Any) -> Any:
-        layers = _unravel(state.weights, X.shape[1], hidden)
-        return (forward(layers, X, jnp) - state.mean) / jnp.sqrt(state.variance + _EPSILON)
-
-    axes = (0, None, None, None, 0, 0, 0)
-    return jax.jit(_for_all_fits(one, axes)), jax.jit(_for_all_fits(scores, (0, None)))
-
-
-def _for_all_fits(function: Callable[..., Any], axes: tuple[int | None, ...]) -> Any:
-    many = jax.vmap(function, in_axes=axes)
-
-    def of_all(state: _State, *rest: Any) -> Any:
-        arguments = (state, *rest)
-        if len(state.mean) > 1:
-            return many(*arguments)
-        # A single fit is faster without the axis of fits.
-        alone = [
-            part if axis is None else jax.tree.map(lambda a: a[0], part)
-            for part, axis in zip(arguments, axes, strict=True)
-        ]
-        return jax.tree.map(lambda a: a[None], function(*alone))
-
-    return of_all
-
-
-class _Pairs(NamedTuple):
-    """Pairs of a batch, whose mean of weight · σ is −AUC + Σ m · gap, up to a constant."""
-
-    low: Any
-    high: Any
-    weights: Any
-
-
-def _pairs(gaps: PaperGaps, multipliers: Any, cell: Any, uniform: Any) -> _Pairs:
-    """Draw pairs with replacement: of the two classes, and of any two cells a gap compares.
-
-    What has no pair in the batch weighs nothing.
+    `rows` are the batches; `low` and `high` (…, AUCs, pairs) are places in a batch, and `there`
+    says of which AUCs the batch has pairs at all. `shares` (…, rows, ROC gaps) are the weights with
+    which Σ share · σ(s − t) is a difference of rates.
     """
-    order = jnp.argsort(cell)  # the batch, one cell after the other
-    ends = jnp.searchsorted(cell, jnp.arange(gaps.n_cells + 1), sorter=order)
-    half = gaps.n_cells // 2
-    low = jnp.array([0, *gaps.between[:, 0]]), jnp.array([half, *(gaps.between[:, 0] + 1)])
-    high = jnp.array([half, *gaps.between[:, 1]]), jnp.array([-1, *(gaps.between[:, 1] + 1)])
-    chosen, there = [], jnp.array(True)
-    for side, (start, stop) in enumerate((low, high)):
-        count = (ends[stop] - ends[start])[:, None]
-        rank = jnp.minimum(jnp.floor(uniform[:, side] * count).astype(jnp.int32), count - 1)
-        chosen.append(order[ends[start][:, None] + rank].reshape(-1))
-        there = there & (count > 0)
-    weights = jnp.concatenate([jnp.array([-1.0]), multipliers @ gaps.coefficients])
-    weights = jnp.where(there, len(weights) * weights[:, None], 0.0)
-    weights = jnp.broadcast_to(weights, uniform[:, 0].shape).reshape(-1)
-    return _Pairs(chosen[0], chosen[1], weights)
+
+    rows: Ints
+    low: Ints
+    high: Ints
+    there: Any
+    shares: Any
 
 
-def _shares(gaps: PaperGaps, multipliers: Any, cell: Any) -> Any:
-    """(batch, ROC gaps): weights with which Σ weight · σ(s − t) is Σ m · (difference of rates)."""
-    ends = [(cell[:, None] == cells).astype(jnp.float32) for cells in (gaps.first, gaps.second)]
-    first, second = (end / jnp.maximum(jnp.sum(end, axis=0), 1.0) for end in ends)
-    return multipliers * (second - first)
+class _Draw:
+    """Batches, and pairs of their rows with replacement.
+
+    Pairs are of the two classes, and of any two cells that a gap compares.
+    """
+
+    def __init__(
+        self, gaps: PaperGaps, train: TrainingSet, n_batches: int, size: int, n_pairs: int
+    ) -> None:
+        self.gaps, self.cell = gaps, train.cell
+        self.shape, self.n_pairs = (n_batches, size), n_pairs
+        self.chances = None if train.weight is None else np.cumsum(train.share)
+        half, between = gaps.n_cells // 2, gaps.between
+        self.low = np.append(0, between[:, 0]), np.append(half, between[:, 0] + 1)
+        self.high = np.append(half, between[:, 1]), np.append(gaps.n_cells, between[:, 1] + 1)
+
+    def some(self, source: np.random.Generator) -> _Drawn:
+        """For the next iterations."""
+        if self.chances is None:
+            rows = source.integers(0, len(self.cell), self.shape)
+        else:
+            places = np.searchsorted(self.chances, source.random(self.shape), side="right")
+            rows = np.minimum(places, len(self.cell) - 1)
+        cells = self.cell[rows]
+        uniform = source.random((2, len(rows), len(self.low[0]), self.n_pairs), dtype=np.float32)
+        return _Drawn(rows, *self.pairs(cells, uniform), self.shares(cells))
+
+    def pairs(self, cells: Ints, uniform: Any) -> tuple[Ints, Ints, Any]:
+        """Places in the batches by numbers between 0 and 1, and which AUCs have pairs."""
+        order = np.argsort(cells, axis=1, kind="stable")  # the batches, one cell after the other
+        counts = np.sum(cells[:, :, None] == np.arange(self.gaps.n_cells), axis=1)
+        ends = np.concatenate([np.zeros((len(cells), 1), np.intp), np.cumsum(counts, axis=1)], 1)
+        chosen, there = [], True
+        for (start, stop), u in zip((self.low, self.high), uniform, strict=True):
+            count = ends[:, stop] - ends[:, start]
+            rank = np.minimum((u * count[:, :, None]).astype(np.intp), count[:, :, None] - 1)
+            place = np.clip(ends[:, start][:, :, None] + rank, 0, cells.shape[1] - 1)
+            flat = place.reshape(len(cells), -1)
+            chosen.append(np.take_along_axis(order, flat, axis=1).reshape(place.shape))
+            there = there & (count > 0)
+        return chosen[0], chosen[1], there
+
+    def shares(self, cells: Ints) -> Any:
+        """Second minus first cell of every ROC gap, each with shares that add up to one."""
+        second, first = (
+            (cells[:, :, None] == ends).astype(np.float32)
+            for ends in (self.gaps.second, self.gaps.first)
+        )
+        one, two = (
+            side / np.maximum(side.sum(axis=1, keepdims=True), 1.0) for side in (second, first)
+        )
+        return one - two

@@ -1,0 +1,107 @@
+"""Networks that descend together: slopes by finite differences, steps as optax takes them."""
+
+import numpy as np
+import pytest
+
+from evenscore.learning.network import forward, hidden_layers
+from evenscore.paper.descent import Networks
+
+SHAPES = [[3], [3, 4], [3, 4, 5]]
+
+
+def stack(sizes, n=2, dtype=np.float64, l2=0.1, seed=0):
+    rng = np.random.default_rng(seed)
+    starts = [hidden_layers(sizes, rng, 0.5) for _ in range(n)]
+    return Networks(starts, np.full(n, l2), 0.01, dtype), starts, rng
+
+
+def with_ones(X):
+    return np.concatenate([X, np.ones((*X.shape[:-1], 1))], axis=-1).astype(X.dtype)
+
+
+def loss(networks, X, weights):
+    """Any smooth function of the normalised scores, and the penalty."""
+    raw = np.array(
+        [
+            forward([(w[k, :-1], w[k, -1]) for w in networks.layers], X[k, :, :-1])
+            for k in range(len(X))
+        ]
+    )
+    score = (raw - raw.mean(axis=1, keepdims=True)) / np.sqrt(raw.var(axis=1) + 1e-3)[:, None]
+    penalty = 0.5 * np.sum(networks.l2 * networks.vector**2)
+    return np.sum(weights * np.tanh(score)) + penalty
+
+
+@pytest.mark.parametrize("sizes", SHAPES)
+def test_slopes_are_those_of_the_loss(sizes):
+    networks, _, rng = stack(sizes)
+    X, weights = with_ones(rng.normal(size=(2, 6, 3))), rng.normal(size=(2, 6))
+    start = networks.vector.copy()
+    outputs = networks.forward(X)
+    score, scale = networks.normalised(outputs[-1][:, :, 0])
+    np.testing.assert_allclose(score.mean(axis=1), 0.0, atol=1e-12)
+    # The first step of Adam keeps the signs; the slope itself is in its first moment.
+    networks.step(X, outputs, score, scale, weights / np.cosh(score) ** 2)
+    slope = networks._moments[0]
+    moved = networks.vector.copy()
+    h = 1e-6
+    for fit, place in np.ndindex(start.shape):
+        values = []
+        for side in (1, -1):
+            networks.vector[:] = start
+            networks.vector[fit, place] += side * h
+            values.append(loss(networks, X, weights))
+        assert slope[fit, place] == pytest.approx((values[0] - values[1]) / (2 * h), abs=2e-6)
+    np.testing.assert_allclose(moved, start - 0.01 * np.sign(slope), atol=1e-5)
+
+
+@pytest.mark.slow
+def test_steps_are_those_of_optax():
+    jax = pytest.importorskip("jax", reason="the extra `neural` is not installed")
+    optax = pytest.importorskip("optax", reason="the extra `neural` is not installed")
+    jnp = jax.numpy
+    networks, starts, rng = stack([3, 4, 5], n=1, dtype=np.float32)
+    layers = [(jnp.float32(w), jnp.float32(b)) for w, b in starts[0]]
+    adam = optax.adam(0.01)
+    state = adam.init(layers)
+
+    def objective(layers, X, weights):
+        raw = forward(layers, X, jnp)
+        score = (raw - raw.mean()) / jnp.sqrt(raw.var() + 1e-3)
+        penalty = sum(jnp.sum(part**2) for layer in layers for part in layer)
+        return jnp.sum(weights * jnp.tanh(score)) + 0.05 * penalty
+
+    mean, variance = 0.0, 1.0
+    for _ in range(20):
+        X, weights = (rng.normal(size=s).astype(np.float32) for s in ((1, 8, 3), (1, 8)))
+        raw = np.asarray(forward(layers, X[0], jnp))
+        mean, variance = 0.99 * mean + 0.01 * raw.mean(), 0.99 * variance + 0.01 * raw.var()
+        slopes = jax.grad(objective)(layers, X[0], weights[0])
+        step, state = adam.update(slopes, state)
+        layers = optax.apply_updates(layers, step)
+        rows = with_ones(X)
+        outputs = networks.forward(rows)
+        score, scale = networks.normalised(outputs[-1][:, :, 0])
+        networks.step(rows, outputs, score, scale, weights / np.cosh(score) ** 2)
+    for (w, b), own in zip(layers, networks.layers, strict=True):
+        np.testing.assert_allclose(own[0], np.vstack([w, b]), atol=2e-5)
+    assert float(networks.mean[0, 0]) == pytest.approx(mean, abs=1e-5)
+    assert float(networks.variance[0, 0]) == pytest.approx(variance, rel=1e-4)
+
+
+@pytest.mark.parametrize("sizes", SHAPES)
+def test_networks_of_a_stack_do_not_know_of_each_other(sizes):
+    together, starts, rng = stack(sizes, n=3)
+    alone = [Networks([start], np.array([0.1]), 0.01, np.float64) for start in starts]
+    for _ in range(5):
+        X, slope = with_ones(rng.normal(size=(3, 6, 3))), rng.normal(size=(3, 6))
+        for networks, rows in [(together, slice(None)), *((a, [k]) for k, a in enumerate(alone))]:
+            outputs = networks.forward(X[rows])
+            score, scale = networks.normalised(outputs[-1][:, :, 0])
+            networks.step(X[rows], outputs, score, scale, slope[rows])
+    new = rng.normal(size=(2500, 3))
+    scores = together.scores(together.rows(new))
+    for k, networks in enumerate(alone):
+        np.testing.assert_allclose(scores[k], networks.scores(networks.rows(new))[0], atol=1e-10)
+        # The normalisation becomes a part of the last layer.
+        np.testing.assert_allclose(forward(together.whole(k), new), scores[k], atol=1e-10)
