@@ -32,6 +32,7 @@ def test_the_credit_example():
     assert bnsp.least[0] < 0.72 < bnsp.most[0]
     assert bnsp.rate == pytest.approx(0.25, abs=0.02)
     assert bnsp.thresholds == pytest.approx((0.72, 0.72), abs=0.01)
+    assert all(crossing.even for crossing in found.values())
     # At the threshold of the sample's crossing the two shares are equal but for one person.
     shares = [np.mean(score[(y == 1) & (group == g)] > bnsp.thresholds[0]) for g in GROUPS]
     fewest = min(np.sum((y == 1) & (group == g)) for g in GROUPS)

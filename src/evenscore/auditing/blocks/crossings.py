@@ -33,6 +33,7 @@ from evenscore.scores.thresholds import fair_thresholds
 
 _RATES = tuple(np.round(np.arange(0.05, 0.96, 0.05), 2).tolist())  # where the curves are compared
 _PAIRS = 6  # of groups, main ones first
+_EVEN = 0.005  # rates that differ by no more are called equal: samples move in steps
 
 
 @final
@@ -43,7 +44,8 @@ class Crossing:
     `rate` is the false positive rate there, which lies between `low` and `high`. `thresholds` are
     those of the first and the second group, equal unless each is cut at its own, and lie between
     `least` and `most`. `ahead` is the group selected more often at stricter cuts. `even` is false
-    where no cut makes the rates equal: with many ties they change order from one cut to the next.
+    where no cut makes the rates equal to 0.005: with many ties they change order from one cut to
+    the next.
     """
 
     notion: str
@@ -126,10 +128,10 @@ class Crossings(Block):
             for crossing in self.crossings
         )
         note = (
-            f"A crossing is listed if one group is ahead at some stricter cut and the other at "
-            f"some more generous one, with {level} confidence over the {len(_RATES)} cuts looked "
-            "at for each pair of curves. It lies between those two cuts. Each group's own curve "
-            "has its ties split."
+            f"A group is ahead if it is {words.selected} more often. A crossing is listed if one "
+            "group is ahead at some stricter cut and the other at some more generous one, with "
+            f"{level} confidence over the {len(_RATES)} cuts looked at for each pair of curves; it "
+            "lies between those two cuts. Each group's own curve has its ties split."
         )
         if self.untold:
             curves = "pair of curves has" if self.untold == 1 else "pairs of curves have"
@@ -139,7 +141,7 @@ class Crossings(Block):
             "what is equal there",
             f"{words.negatives} {words.selected}",
             "at the score",
-            f"{words.selected} more often at stricter cuts",
+            "ahead at stricter cuts",
         )
         return (BlockTable(self.title, columns, rows, note, names=2),)
 
@@ -184,7 +186,7 @@ class _Curves(NamedTuple):
     def equal(self, words: Words) -> str:
         """What is equal where they cross."""
         if self.on is None:
-            return "both error rates, each group at a threshold of its own"
+            return "both error rates"
         return f"{words.of(self.on)} {words.selected}"
 
     def crossings(
@@ -226,16 +228,21 @@ class _Curves(NamedTuple):
         pool = scores.pooled("negatives" if self.on == "positives" else "positives")
         return self._at(scores, pair, float(pool.threshold(share)))
 
-    def _at(self, scores: GroupedScores, pair: Pair, cut: float, even: bool = True) -> _Place:
+    def _at(self, scores: GroupedScores, pair: Pair, cut: float) -> _Place:
         """The false positive rate at a common threshold: of everybody, or of the two groups.
 
         The curves of bnsp are against all negatives, those of bpsn against each group's own.
         """
+        assert self.on is not None
+        above, tied = np.transpose([cell.shares(cut) for cell in _of(scores, self.on, pair)])
+        # Whoever has exactly this score is on one side or on the other.
+        gaps = np.abs([above[0] - above[1], (above + tied)[0] - (above + tied)[1]])
+        even = bool(gaps.min() <= _EVEN)
         if self.on == "positives":
             return _Place(float(scores.pooled("negatives").survival(cut)), (cut, cut), even)
         first, second = _of(scores, "negatives", pair)
-        above = first.total * first.survival(cut) + second.total * second.survival(cut)
-        return _Place(float(above) / (first.total + second.total), (cut, cut), even)
+        selected = first.total * above[0] + second.total * above[1]
+        return _Place(float(selected) / (first.total + second.total), (cut, cut), even)
 
     def _between(self, scores: GroupedScores, pair: Pair, strict: _Place, loose: _Place) -> _Place:
         """Where the curves of the sample cross, in the middle if they do so several times."""
@@ -254,8 +261,8 @@ class _Curves(NamedTuple):
             rate = "fnr" if self.on == "positives" else "fpr"
             fair = fair_thresholds(scores, rate, [scores.groups[k] for k in pair])
             places = [
-                self._at(scores, pair, float(cut), even=not jump)
-                for cut, jump in zip(fair.low, fair.jump, strict=True)
+                self._at(scores, pair, float(cut))
+                for cut in fair.low
                 if loose.thresholds[0] <= cut <= strict.thresholds[0]
             ]
             if any(place.even for place in places):
