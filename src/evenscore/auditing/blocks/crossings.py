@@ -120,7 +120,7 @@ class Crossings(Block):
         rows = tuple(
             (
                 f"{crossing.first}, {crossing.second}",
-                f"{equal[crossing.notion]} ({crossing.notion})",
+                f"{crossing.notion}: {equal[crossing.notion]}",
                 f"{crossing.rate:.1%} ({crossing.low:.1%} to {crossing.high:.1%})",
                 _between(crossing),
                 crossing.ahead,
