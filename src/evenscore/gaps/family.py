@@ -8,7 +8,7 @@ one file with one subclass: nothing else asks which family it has.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, groupby
 from numbers import Real
@@ -485,11 +485,7 @@ def family_estimates(
     if settings is None or isinstance(settings, EstimateSettings):
         settings = [settings or EstimateSettings()] * len(families)
     estimates: list[Estimate] = []
-    asked = list(zip(families, settings, strict=True))
-    for (kind, _), some in groupby(
-        asked, key=lambda pair: (type(pair[0]), replace(pair[1], pairs=None))
-    ):
-        members, theirs = zip(*some, strict=True)
+    for kind, members, theirs in _alike(families, settings):
         found = kind.estimate_many(members, scores, theirs)
         if has_open_bins(scores):
             found = [
@@ -499,6 +495,18 @@ def family_estimates(
         for own in found:
             estimates += own
     return estimates
+
+
+def _alike(
+    families: Sequence[GapFamily], settings: Sequence[EstimateSettings]
+) -> Iterator[tuple[type[GapFamily], Sequence[GapFamily], Sequence[EstimateSettings]]]:
+    """Families of one class that follow each other, and whose settings differ in pairs at most."""
+    for (kind, _), some in groupby(
+        zip(families, settings, strict=True),
+        key=lambda pair: (type(pair[0]), replace(pair[1], pairs=None)),
+    ):
+        members, theirs = zip(*some, strict=True)
+        yield kind, members, theirs
 
 
 def _bracketed(
@@ -527,11 +535,7 @@ def family_intervals(
     if settings is None or isinstance(settings, EstimateSettings):
         settings = [settings or EstimateSettings()] * len(families)
     parts = []
-    for (kind, _), some in groupby(
-        zip(families, settings, strict=True),
-        key=lambda pair: (type(pair[0]), replace(pair[1], pairs=None)),
-    ):
-        members, theirs = zip(*some, strict=True)
+    for kind, members, theirs in _alike(families, settings):
         own = kind.intervals_of_many(members, scores, theirs)
         asked = list(zip(members, theirs, strict=True))
         if has_open_bins(scores):
