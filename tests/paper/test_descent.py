@@ -105,3 +105,24 @@ def test_networks_of_a_stack_do_not_know_of_each_other(sizes):
         np.testing.assert_allclose(scores[k], networks.scores(networks.rows(new))[0], atol=1e-10)
         # The normalisation becomes a part of the last layer.
         np.testing.assert_allclose(forward(together.whole(k), new), scores[k], atol=1e-10)
+
+
+def test_weights_that_only_the_penalty_moves_come_to_rest_at_zero():
+    """Numbers that are not normal make products of matrices many times slower."""
+    networks, _, rng = stack([3, 4], n=1, dtype=np.float32, l2=0.5)
+    X = with_ones(rng.normal(size=(1, 6, 3)).astype(np.float32))
+    least, small = np.finfo(np.float32).tiny, []
+    for settled in (False, True):
+        for values in (networks.vector, *networks._moments):
+            values[:, ::2] = np.float32(1e-40)
+        kept = networks.vector[:, 1::2].copy()
+        if settled:
+            networks.settle()
+        states = (networks.vector, *networks._moments)
+        small.append([np.sum((np.abs(v) < least) & (v != 0.0)) for v in states])
+        np.testing.assert_array_equal(networks.vector[:, 1::2], kept)
+        outputs = networks.forward(X)
+        score, scale = networks.normalised(outputs[-1][:, :, 0])
+        networks.step(X, outputs, score, scale, np.ones((1, 6), dtype=np.float32))
+    assert min(small[0]) > 0
+    assert max(small[1]) == 0

@@ -107,6 +107,7 @@ def _advance(
         if len(gaps.roc):
             slope += rate_slopes(score, shares[number], thresholds)
         networks.step(inputs, outputs, score, scale, slope)
+    networks.settle()
 
 
 def pair_slopes(score: Any, low: Ints, high: Ints, weights: Any, bandwidth: float) -> Floats:
