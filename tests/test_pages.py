@@ -1,0 +1,98 @@
+"""The documentation: every block runs and prints what is shown, and every link leads somewhere."""
+
+import re
+
+import pages
+import pytest
+
+PAGES = pages.pages()
+
+
+def name(page):
+    return page.relative_to(pages.ROOT).as_posix()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_block_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    for block, printed in pages.run(page, tmp_path):
+        if block.shown is not None:
+            assert pages.agrees(printed, block.shown), f"line {block.line} prints\n{printed}"
+    drawn = {path.name for path in tmp_path.iterdir()}
+    for picture in pages.pictures(page):
+        assert picture.exists()
+        if picture.parent == page.parent / "images" and page.parent.name == "gallery":
+            assert picture.name in drawn or page.name == "index.md", f"{picture} is not drawn"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_blocks_are_of_known_languages_and_what_is_not_run_only_sets_up(page):
+    for block in pages.blocks(page.read_text(encoding="utf-8")):
+        assert block.language in pages.LANGUAGES, f"line {block.line}: {block.language!r}"
+        if block.language == "console":
+            commands = re.sub(r"\\\n\s*", "", block.code).splitlines()
+            for command in commands:
+                assert command.startswith(pages.UNRUN), f"line {block.line}: {command}"
+
+
+def test_a_block_that_prints_something_else_is_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nx = 1\n```\n\n```python\nprint(x)\n```\n\n```text\n2\n```\n")
+    (_, first), (block, second) = pages.run(page, tmp_path)
+    assert (first, second, block.shown) == ("", "1\n", "2\n")
+    assert not pages.agrees(second, block.shown)
+
+
+def test_a_command_that_fails_is_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```sh\necho all is well\nfalse\n```\n")
+    with pytest.raises(RuntimeError, match="line 1"):
+        list(pages.run(page, tmp_path))
+
+
+def test_the_site_has_every_page():
+    """What is not in the navigation would not be found."""
+    yaml = pytest.importorskip("yaml")
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
+    config = yaml.load((pages.ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)
+
+    def leaves(entry):
+        if isinstance(entry, str):
+            return [entry]
+        inner = entry.values() if isinstance(entry, dict) else entry
+        return [leaf for part in inner for leaf in leaves(part)]
+
+    named = leaves(config["nav"])
+    there = [page.relative_to(pages.DOCS).as_posix() for page in pages.DOCS.rglob("*.md")]
+    assert sorted(named) == sorted(there)
+
+
+@pytest.mark.parametrize(
+    "page", sorted({*PAGES, *pages.DOCS.rglob("*.md"), pages.ROOT / "CONTRIBUTING.md"}), ids=name
+)
+def test_links_between_pages_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        assert file.exists(), f"{target} in {name(page)} leads nowhere"
+        if anchor and file.suffix == ".md":
+            titles = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in {slug(title) for title in titles}, f"{target}: no such heading"
+
+
+def slug(title):
+    """The anchor of a heading, as Markdown for Python makes it."""
+    from markdown.extensions.toc import slugify
+
+    return slugify(re.sub(r"[`*]", "", title), "-")
+

@@ -1,0 +1,194 @@
+"""Run the code of the documentation, as its tests do.
+
+    python tools/pages.py docs/start.md            # what a page prints must be what it shows
+    python tools/pages.py --pictures docs/gallery  # and copy the pictures that its code draws
+    python tools/pages.py --output docs/start.md   # write what it prints into the page
+
+Blocks of Python and of the shell run in order, those of a page in one namespace and in one empty
+folder. A block of text right after one of them is what it prints; a line of three dots stands for
+any lines. Blocks called `console` are for setting up and are not run: `UNRUN` lists the commands
+that they may have.
+"""
+
+import argparse
+import contextlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+GENERATED = ("examples", "reproduction")
+"""Folders of pages that are made by a script, which is tested instead."""
+
+UNRUN = ("pip ", "make ", "git ", "python benchmarks/", "python tools/", "EVENSCORE_DATA=")
+LANGUAGES = {"console", "diff", "json", "python", "sh", "sql", "text", "toml"}
+
+_BLOCK = re.compile(r"^( *)```(\S*)[^\n]*\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+_PICTURE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of a page, and what it is said to print."""
+
+    language: str
+    code: str
+    shown: str | None
+    line: int
+    place: tuple[int, int] | None
+    """Where the text that is shown stands in the page."""
+
+
+def pages() -> list[Path]:
+    """All pages with code of their own, the README first."""
+    written = (
+        page
+        for page in sorted(DOCS.rglob("*.md"))
+        if page.relative_to(DOCS).parts[0] not in GENERATED
+    )
+    return [ROOT / "README.md", *written]
+
+
+def blocks(text: str) -> list[Block]:
+    """The blocks of a page in order; text that is somebody's output belongs to its block.
+
+    >>> [block] = blocks("```python\\nprint(1)\\n```\\n\\n```text\\n1\\n```\\n")
+    >>> block.code, block.shown
+    ('print(1)\\n', '1\\n')
+    """
+    found: list[Block] = []
+    end = -1
+    for match in _BLOCK.finditer(text):
+        indent, language, body = match.groups()
+        body = re.sub(rf"^{indent}", "", body, flags=re.MULTILINE)
+        line = text.count("\n", 0, match.start()) + 1
+        follows = found and found[-1].language in ("python", "sh")
+        if language == "text" and follows and not text[end : match.start()].strip():
+            last = found.pop()
+            place = (match.start(3), match.end(3))
+            found.append(Block(last.language, last.code, body, last.line, place))
+        else:
+            found.append(Block(language, body, None, line, None))
+        end = match.end()
+    return found
+
+
+def agrees(printed: str, shown: str) -> bool:
+    """Whether an output is the one that is shown, in which a line `...` stands for any lines.
+
+    Spaces at the ends of lines do not count.
+
+    >>> agrees("1\\n2\\n3\\n", "1\\n...\\n3\\n"), agrees("1\\n", "2\\n")
+    (True, False)
+    """
+    parts = re.split(r"^\.\.\.\n", _trimmed(shown), flags=re.MULTILINE)
+    pattern = "(?:.*\n)*?".join(map(re.escape, parts))
+    return re.fullmatch(pattern, _trimmed(printed)) is not None
+
+
+def _trimmed(text: str) -> str:
+    return re.sub(r" +$", "", text, flags=re.MULTILINE)
+
+
+def run(page: Path, folder: Path) -> Iterator[tuple[Block, str]]:
+    """Run a page in a folder: every block that runs, and what it printed."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        for block in blocks(page.read_text(encoding="utf-8")):
+            if block.language == "python":
+                yield block, _python(block, page, names)
+            elif block.language == "sh":
+                yield block, _shell(block, page)
+    finally:
+        os.chdir(before)
+        if plots := sys.modules.get("matplotlib.pyplot"):
+            plots.close("all")
+
+
+def _python(block: Block, page: Path, names: dict[str, Any]) -> str:
+    """Lines of errors are those of the page."""
+    printed = io.StringIO()
+    code = "\n" * block.line + block.code
+    with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+        exec(compile(code, str(page), "exec"), names)
+    return printed.getvalue()
+
+
+def _shell(block: Block, page: Path) -> str:
+    commands = Path(sys.executable).parent
+    path = f"{commands}{os.pathsep}{os.environ.get('PATH', '')}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", block.code],
+        env={**os.environ, "PATH": path, "COLUMNS": "100", "TERM": "dumb"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{page}, line {block.line}: {done.stderr or done.stdout}")
+    return done.stdout
+
+
+def pictures(page: Path) -> list[Path]:
+    """The pictures that a page shows."""
+    shown = _PICTURE.findall(page.read_text(encoding="utf-8"))
+    return [page.parent / name for name in shown if "://" not in name]
+
+
+def _updated(page: Path, ran: list[tuple[Block, str]]) -> str:
+    """The page with what its blocks print, but where lines are left out on purpose."""
+    text = page.read_text(encoding="utf-8")
+    for block, printed in reversed(ran):
+        if block.place and block.shown is not None and not agrees(printed, block.shown):
+            start, stop = block.place
+            text = text[:start] + _trimmed(printed) + text[stop:]
+    return text
+
+
+def main() -> int:
+    """Run pages from the command line."""
+    parser = argparse.ArgumentParser(description="Run the code of pages of the documentation.")
+    parser.add_argument("pages", nargs="*", type=Path, help="pages or folders (all)")
+    parser.add_argument("--pictures", action="store_true", help="copy the pictures that are drawn")
+    parser.add_argument("--output", action="store_true", help="write what is printed into pages")
+    given = parser.parse_args()
+    chosen = [
+        page.resolve()
+        for path in given.pages
+        for page in (sorted(path.rglob("*.md")) if path.is_dir() else [path])
+    ]
+    wrong = 0
+    os.environ.setdefault("MPLBACKEND", "agg")
+    for page in chosen or pages():
+        with tempfile.TemporaryDirectory() as folder:
+            ran = list(run(page, Path(folder)))
+            differ = [pair for pair in ran if pair[0].shown and not agrees(pair[1], pair[0].shown)]
+            if given.output and differ:
+                page.write_text(_updated(page, ran), encoding="utf-8")
+            else:
+                for block, printed in differ:
+                    wrong += 1
+                    print(f"{page}, line {block.line} prints\n{printed}")
+            for picture in pictures(page) if given.pictures else []:
+                drawn = Path(folder) / picture.name
+                if drawn.exists():
+                    picture.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(drawn, picture)
+        print(f"{page.name}: {len(ran)} blocks")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
