@@ -1,9 +1,13 @@
-"""An extension of Griffe: examples in docstrings are blocks of code on the site.
+"""An extension of Griffe, which reads our source for the site.
 
-Ours may follow a sentence without the heading "Examples", which Markdown would read as prose.
+Examples in docstrings become blocks of code: ours may follow a sentence without the heading
+"Examples", and Markdown would read them as prose. Functions have the parameters that a decorator
+gives them.
 """
 
+import inspect
 import re
+from importlib import import_module
 from typing import Any
 
 import griffe
@@ -29,8 +33,33 @@ def fenced(text: str) -> str:
     return (before if heading else before.rstrip("\n")) + text[end:]
 
 
-class FencedExamples(griffe.Extension):
-    """Rewrites every docstring before it is parsed."""
+def taken(function: Any) -> griffe.Parameters:
+    """The parameters with which a function is called, as Griffe describes them.
+
+    >>> [parameter.name for parameter in taken(fenced)]
+    ['text']
+    """
+    return griffe.Parameters(
+        *(
+            griffe.Parameter(
+                one.name,
+                kind=getattr(griffe.ParameterKind, one.kind.name.lower()),
+                default=None if one.default is one.empty else repr(one.default),
+            )
+            for one in inspect.signature(function).parameters.values()
+        )
+    )
+
+
+class AsCalled(griffe.Extension):
+    """Rewrites docstrings before they are parsed, and signatures that a decorator changes."""
+
+    def on_function(self, *, func: Any, **_: Any) -> None:
+        """Of a function or method; methods with decorators of ours there are none."""
+        if func.decorators and func.parent.is_module:
+            value = getattr(import_module(func.parent.path), func.name, None)
+            if hasattr(value, "__wrapped__"):
+                func.parameters = taken(value)
 
     def on_object(self, *, obj: Any, **_: Any) -> None:
         """Of a module, class, function or attribute."""
