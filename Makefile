@@ -33,7 +33,7 @@ soak: $(READY_TEST)     ## hours: simulations of the tests ten times over, cover
 
 check: lint types wheel test  ## what continuous integration runs
 
-wheel: $(READY_TEST)    ## the wheel: without extras, with them, with the lowest versions promised
+wheel: $(READY_TEST)    ## wheel and source archive: contents, without extras, with them, with the lowest versions promised
 	$(BIN)/python tools/check_wheel.py
 
 lint: $(READY_TEST)
