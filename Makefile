@@ -16,8 +16,9 @@ test: $(READY_TEST)     ## run the tests (and the examples in the docstrings)
 quick: $(READY_TEST)    ## the same without the slow ones
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow'
 
-bench: $(READY_TEST)    ## run every benchmark
-	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+# BENCH=--quick makes it smaller. benchmarks/compare.py names what got slower between two such files.
+bench: $(READY_TEST)    ## measure speed as ratios, to results/bench.json and results/bench.html
+	$(BIN)/python benchmarks/run_all.py $(BENCH)
 
 # The hard problems come last: they end with an error if a fit was worse than not having asked.
 soak: $(READY_TEST)     ## hours: simulations of the tests ten times over, coverage, made-up audits, certified choices, altered files, stopped processes, hard learning problems

@@ -5,6 +5,8 @@ matrix, every named gap of every pair of groups, and both ROC gaps at 100 rates 
 
     python benchmarks/audit_core.py            # 10^5, 10^6, 10^7 rows
     python benchmarks/audit_core.py --max 6    # up to 10^6
+
+Seconds are of CPU; ratios are medians of repeats in which both sides run by turns.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ import argparse
 import resource
 import subprocess
 import sys
-import time
 
 import numpy as np
+from measuring.ratios import Ratio, record
+from measuring.timing import by_turns
 
 RATES = np.arange(1, 101) / 101
 
@@ -58,13 +61,24 @@ def four_aucs(y, score, groups, weight=None):
     return found
 
 
-def seconds(call, times: int) -> float:
-    best = np.inf
-    for _ in range(times):
-        start = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - start)
-    return best
+def ratios(data, name: str, repeats: int) -> tuple[Ratio, Ratio]:
+    """An audit over one sort, and over scikit-learn's AUCs."""
+    seconds = by_turns(
+        {
+            "audit": lambda: audit(*data),
+            "argsort": lambda: np.argsort(data[1]),
+            "sklearn": lambda: four_aucs(*data),
+        },
+        repeats,
+    )
+    return (
+        record(
+            f"audit's core, {name}", "argsort of the scores", seconds["audit"], seconds["argsort"]
+        ),
+        record(
+            f"audit's core, {name}", "scikit-learn's 4 AUCs", seconds["audit"], seconds["sklearn"]
+        ),
+    )
 
 
 def peak_memory_ratio(n: int) -> float:
@@ -97,13 +111,10 @@ def main() -> None:
     for power in range(5, top + 1):
         n = 10**power
         data = columns(n)
-        times = {5: 7, 6: 5}.get(power, 3)
-        ours = seconds(lambda data=data: audit(*data), times)
-        sort = seconds(lambda data=data: np.argsort(data[1]), times)
-        theirs = seconds(lambda data=data: four_aucs(*data), 1 if power > 6 else times)
+        sort, sklearn = ratios(data, f"10^{power} rows", {5: 7, 6: 5}.get(power, 3))
         print(
-            f"10^{power}   {ours / sort:18.2f}   {theirs / ours:24.2f}   {ours:8.3f}"
-            f"   {ours / n * 1e6:15.3f}"
+            f"10^{power}   {sort.value:18.2f}   {1 / sklearn.value:24.2f}   {sort.seconds:8.3f}"
+            f"   {sort.seconds / n * 1e6:15.3f}"
         )
     matrix = audit(*data)
     aucs = np.diag(matrix.values[:4, 4:])
@@ -113,25 +124,34 @@ def main() -> None:
     print(f"\nother inputs, 10^{min(top, 6)} rows: audit / argsort, sklearn's 4 AUCs / audit")
     for kind in ("text groups", "100 levels", "weights"):
         data = columns(n, kind)
-        ours = seconds(lambda data=data: audit(*data), 3)
-        sort = seconds(lambda data=data: np.argsort(data[1]), 3)
-        theirs = seconds(lambda data=data: four_aucs(*data), 3)
-        print(f"   {kind:12s} {ours / sort:8.2f} {theirs / ours:8.2f}")
+        sort, sklearn = ratios(data, f"{kind}, 10^{min(top, 6)} rows", 5)
+        print(f"   {kind:12s} {sort.value:8.2f} {1 / sklearn.value:8.2f}")
 
-    print("\none auc_gap at n = 1,000 / one roc_auc_score:", f"{small_call_ratio():.2f}")
+    print("\none auc_gap at n = 1,000 / one roc_auc_score:", f"{small_call().value:.2f}")
     n = 10**top
     print(f"peak extra memory at 10^{top} rows / score array: {peak_memory_ratio(n):.2f}")
 
 
-def small_call_ratio() -> float:
+def small_call(calls: int = 50) -> Ratio:
     from sklearn.metrics import roc_auc_score
 
     from evenscore.metrics import auc_gap
 
     y, score, groups, _ = columns(1000)
     groups = groups % 2
-    ours = seconds(lambda: auc_gap(y, score, sensitive_features=groups), 200)
-    return ours / seconds(lambda: roc_auc_score(y, score), 200)
+
+    def repeated(call):
+        return lambda: [call() for _ in range(calls)]
+
+    seconds = by_turns(
+        {
+            "ours": repeated(lambda: auc_gap(y, score, sensitive_features=groups)),
+            "theirs": repeated(lambda: roc_auc_score(y, score)),
+        },
+        7,
+    )
+    name = f"auc_gap, 1,000 rows, {calls} calls"
+    return record(name, "as many of roc_auc_score", seconds["ours"], seconds["theirs"])
 
 
 if __name__ == "__main__":

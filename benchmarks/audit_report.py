@@ -18,6 +18,8 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from measuring.ratios import record
+from measuring.timing import LOADING, ONE_THREAD, process
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 PARTS = ("audit", "report", "audit and report", "whole process")
@@ -35,13 +37,16 @@ result = es.audit(y, score, sensitive_features=group)
 audited = process_time()
 result.to_html(sys.argv[3])
 end = process_time()
-print(audited - start, end - audited, end - start, end)
+numbers = rng.random(10**6)
+sorting = process_time()
+np.sort(numbers, kind="stable")
+sorting = process_time() - sorting
+print(audited - start, end - audited, end - start, end, sorting)
 """
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 def seconds(sources: Path, *arguments: object) -> np.ndarray:
-    """CPU seconds of the parts, in a fresh process with the package of a folder."""
+    """CPU seconds of the parts, in a fresh process with the package of a folder; then of a sort."""
     command = [sys.executable, "-c", PROGRAM, *map(str, arguments)]
     environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": str(sources.resolve())}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -53,6 +58,7 @@ def seconds(sources: Path, *arguments: object) -> np.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--groups", type=int, nargs="+", default=[2, 3])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--against", type=Path, help="the src folder of another version")
     options = parser.parse_args()
@@ -60,14 +66,21 @@ def main() -> None:
         parser.error(f"{options.against} holds no package evenscore.")
     versions = [SOURCES, options.against] if options.against else [SOURCES]
     with tempfile.TemporaryDirectory() as folder:
-        for n_groups in (2, 3):
+        for n_groups in options.groups:
             asked = options.rows, n_groups, Path(folder) / "report.html"
             for sources in versions:  # not counted: it compiles and fills caches
                 seconds(sources, *asked)
-            times = np.array(
-                [[seconds(each, *asked) for each in versions] for _ in range(options.repeats)]
-            )
+            times, loading = [], []
+            for _ in range(options.repeats):
+                times.append([seconds(each, *asked) for each in versions])
+                loading.append(process(LOADING).cpu)
+            times = np.array(times)
             for k, part in enumerate(PARTS):
+                name = f"{part}, {options.rows:,} people in {n_groups} groups"
+                if part == "whole process":
+                    record(name, "loading scikit-learn and SciPy", times[:, 0, k], loading)
+                else:
+                    record(name, "a sort of 10^6 numbers", times[:, 0, k], times[:, 0, -1])
                 line = f"{n_groups} groups, {part}: {np.median(times[:, 0, k]):.2f} s"
                 if options.against:
                     ratios = times[:, 0, k] / times[:, 1, k]

@@ -30,6 +30,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import pandas as pd
 import xgboost
+from measuring.ratios import record
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
@@ -223,14 +224,15 @@ def rounds(sizes, d: int, n_rounds: int, repeats: int) -> dict[str, float]:
         exchange.calls = exchange.bytes = 0
         state["since"] = time.process_time()
         growth._constrained(trees, "learning")
-        ratios = np.divide(times["constrained"], times["plain"])
+        name = f"a constrained round, {n:,} rows of {d} columns"
+        ratio = record(name, "a plain round of XGBoost", times["constrained"], times["plain"])
         plain_ns, own_ns = (
             float(np.median(times[kind])) / n_rounds / n * 1e9 for kind in ("plain", "constrained")
         )
         n_own = n_rounds * repeats
         print(
-            f"{n:>9,} rows, d = {d}: constrained / plain {np.median(ratios):.2f} "
-            f"({min(ratios):.2f} to {max(ratios):.2f}); {plain_ns:.0f} and {own_ns:.0f} ns per row "
+            f"{n:>9,} rows, d = {d}: constrained / plain {ratio.value:.2f} "
+            f"({ratio.low:.2f} to {ratio.high:.2f}); {plain_ns:.0f} and {own_ns:.0f} ns per row "
             f"and round; {exchange.calls / n_own:.1f} calls and "
             f"{exchange.bytes / n_own / 1000:.0f} kB per round; {(resident() - before):.0f} MB "
             f"beyond the {rows.X.nbytes / 2**20:.0f} MB of features; largest "

@@ -26,6 +26,8 @@ from dataclasses import dataclass, replace
 
 import lightgbm
 import numpy as np
+from measuring.ratios import record
+from measuring.timing import cpu_seconds
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
@@ -124,22 +126,23 @@ def alone(train: Part, asked) -> None:
     scorer.learn(rows, None, task)
 
 
-def seconds_of(fit, *arguments):
-    start = time.process_time()
-    model = fit(*arguments)
-    return time.process_time() - start, model
-
-
 def one_line(name: str, label: str, repeats: int) -> str:
     train, test = DATA[name]()
-    asked, ratios, own, seconds = ASKED[label], [], [], []
+    asked = ASKED[label]
+    seconds: dict[str, list[float]] = {"plain": [], "fit": [], "trees alone": []}
     plain(train)  # the first fit of a process pays for loading
     for _ in range(repeats):
-        cheap, model = seconds_of(plain, train)
-        dear, scorer = seconds_of(constrained, train, asked)
-        own.append(seconds_of(alone, train, asked)[0] / cheap)
-        ratios.append(dear / cheap)
-        seconds.append(cheap)
+        taken, model = cpu_seconds(plain, train)
+        seconds["plain"].append(taken)
+        taken, scorer = cpu_seconds(constrained, train, asked)
+        seconds["fit"].append(taken)
+        seconds["trees alone"].append(cpu_seconds(alone, train, asked)[0])
+    own, whole = (
+        record(
+            f"BoostedScorer, {what}, {label}, {name}", "LightGBM", seconds[what], seconds["plain"]
+        )
+        for what in ("trees alone", "fit")
+    )
     weighted = plain(train, reweighing(train))
     scores = (
         scorer.decision_function(test.X),
@@ -150,9 +153,9 @@ def one_line(name: str, label: str, repeats: int) -> str:
     in_training = train.measured(scorer.decision_function(train.X), asked)[1]
     n_groups = len(np.unique(train.groups))
     return (
-        f"{name:14s} {n_groups:6d} {label:6s} {np.median(own):6.1f} x "
-        f"({min(own):.1f} to {max(own):.1f}) {np.median(ratios):6.1f} x "
-        f"({min(ratios):.1f} to {max(ratios):.1f})  {np.median(seconds):5.2f} s   "
+        f"{name:14s} {n_groups:6d} {label:6s} {own.value:6.1f} x "
+        f"({own.low:.1f} to {own.high:.1f}) {whole.value:6.1f} x "
+        f"({whole.low:.1f} to {whole.high:.1f})  {whole.against_seconds:5.2f} s   "
         f"{'   '.join(entries)}   {in_training:.3f}"
     )
 

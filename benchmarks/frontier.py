@@ -8,7 +8,6 @@ floor of a gap is its mean size after shuffling the groups within each class of 
     python benchmarks/frontier.py                       # 10 splits
     python benchmarks/frontier.py --data german --splits 3 --scorers boosted
     python benchmarks/frontier.py --cells               # Adult by race and sex: ten groups
-    python benchmarks/frontier.py --time                # a fit beside plain LightGBM
 """
 
 from __future__ import annotations
@@ -148,41 +147,14 @@ def cells(scorers, splits: int) -> None:
                 )
 
 
-def ratio(repeats: int = 3) -> None:
-    """Seconds of a constrained fit on Adult over those of LightGBM, rounds and trees alike."""
-    data = LOADERS["adult"]()
-    X, y, groups = data.X[data.train], data.y[data.train], data.groups[data.train]
-    plain = LGBMClassifier(
-        n_estimators=200, num_leaves=15, min_child_samples=50, n_jobs=1, verbose=-1
-    )
-    fits = {
-        "LightGBM": lambda: plain.fit(X, y),
-        "boosted": lambda: es.BoostedScorer(ROC, n_jobs=1).fit(X, y, sensitive_features=groups),
-    }
-    seconds: dict[str, list[float]] = {label: [] for label in fits}
-    for _ in range(repeats):
-        for label, fit in fits.items():
-            start = time.perf_counter()
-            fit()
-            seconds[label].append(time.perf_counter() - start)
-    least = {label: min(found) for label, found in seconds.items()}
-    print(
-        f"Adult, 200 rounds: boosted {least['boosted'] / least['LightGBM']:.2f} × LightGBM "
-        f"(least of {repeats}: {least['boosted']:.2f} and {least['LightGBM']:.2f} s)"
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scorers", nargs="*", default=list(SCORERS), choices=list(SCORERS))
     parser.add_argument("--data", nargs="*", default=list(LOADERS), choices=list(LOADERS))
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--cells", action="store_true", help="ten groups only")
-    parser.add_argument("--time", action="store_true", help="only time a fit")
     arguments = parser.parse_args()
-    if arguments.time:
-        ratio()
-    elif arguments.cells:
+    if arguments.cells:
         cells(arguments.scorers, arguments.splits)
     else:
         table(arguments.data, arguments.scorers, arguments.splits)

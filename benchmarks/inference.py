@@ -5,15 +5,18 @@ intervals and p-values. Theirs: `MetricFrame(..., n_boot=10)` for the four withi
 usual n_boot=100 takes ten times as long (`--boot 100` measures it).
 
     python benchmarks/inference.py [--rows 1000000]
+
+Seconds are of CPU; ratios are medians of repeats in which both sides run by turns.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 
 import numpy as np
-from audit_core import columns, seconds
+from audit_core import columns
+from measuring.ratios import record
+from measuring.timing import by_turns
 
 from evenscore import GroupedScores, constraint_names
 from evenscore.gaps import as_constraints
@@ -47,28 +50,42 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10**6)
     parser.add_argument("--boot", type=int, default=10, help="fairlearn's n_boot; 100 takes long")
+    parser.add_argument("--resamples", type=int, default=100, help="of 10,000 rows, by both")
+    parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
     y, score, groups, _ = columns(arguments.rows)
-    ours = seconds(lambda: intervals(y, score, groups), 5)
-    sort = seconds(lambda: np.argsort(score), 5)
-    start = time.perf_counter()
-    fairlearn_intervals(y, score, groups, arguments.boot)
-    theirs = time.perf_counter() - start
+    seconds = by_turns(
+        {
+            "ours": lambda: intervals(y, score, groups),
+            "argsort": lambda: np.argsort(score),
+            "theirs": lambda: fairlearn_intervals(y, score, groups, arguments.boot),
+        },
+        arguments.repeats,
+    )
     found = intervals(y, score, groups)
-    print(f"{arguments.rows:,} rows, 4 groups, {len(found)} gaps with intervals: {ours:.3f} s")
-    print(f"   ours / argsort: {ours / sort:.2f}")
-    print(f"   fairlearn's n_boot={arguments.boot} of 4 AUCs / ours: {theirs / ours:.0f}")
-    part = slice(0, 10_000)
+    name = f"intervals of {len(found)} gaps, {arguments.rows:,} rows"
+    sort = record(name, "argsort of the scores", seconds["ours"], seconds["argsort"])
+    label = f"fairlearn's n_boot={arguments.boot} of 4 AUCs"
+    theirs = record(name, label, seconds["ours"], seconds["theirs"])
+    print(
+        f"{arguments.rows:,} rows, 4 groups, {len(found)} gaps with intervals: {sort.seconds:.3f} s"
+    )
+    print(f"   ours / argsort: {sort.value:.2f}")
+    print(f"   {label} / ours: {1 / theirs.value:.0f}")
+    part, some = slice(0, 10_000), arguments.resamples
     few = GroupedScores.from_arrays(y[part], score[part], sensitive_features=groups[part])
     families = as_constraints(constraint_names())
-    ours = seconds(
-        lambda: bootstrap(few, lambda table: family_values(table, families), n_resamples=100), 3
+    seconds = by_turns(
+        {
+            "ours": lambda: bootstrap(few, lambda t: family_values(t, families), n_resamples=some),
+            "theirs": lambda: fairlearn_intervals(y[part], score[part], groups[part], some),
+        },
+        arguments.repeats,
     )
-    start = time.perf_counter()
-    fairlearn_intervals(y[part], score[part], groups[part], 100)
-    theirs = time.perf_counter() - start
-    print(f"10,000 rows, 100 resamples: fairlearn's 4 AUCs / our {len(found)} gaps: ", end="")
-    print(f"{theirs / ours:.1f}")
+    name = f"{some} resamples of {len(found)} gaps, 10,000 rows"
+    theirs = record(name, "fairlearn's of 4 AUCs", seconds["ours"], seconds["theirs"])
+    print(f"10,000 rows, {some} resamples: fairlearn's 4 AUCs / our {len(found)} gaps: ", end="")
+    print(f"{1 / theirs.value:.1f}")
 
 
 if __name__ == "__main__":

@@ -2,11 +2,12 @@
 
 Mean over stratified splits of the paper's sizes. The floor of a gap is its mean size after
 shuffling the groups within each class of the test set: what chance alone leaves. Seconds are those
-of a fit on this machine. COMPAS is read from EVENSCORE_DATA.
+of a fit on this machine (with `--rows`, CPU seconds). COMPAS is read from EVENSCORE_DATA.
 
     python benchmarks/learning.py                          # every scorer, 10 splits
     python benchmarks/learning.py --scorers linear --data german compas --splits 3
     python benchmarks/learning.py --rows 1000000           # how a fit grows with n
+    python benchmarks/learning.py --rows 20000 --repeats 5 # beside LogisticRegression
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ import time
 import warnings
 
 import numpy as np
+from measuring.ratios import record
+from measuring.timing import by_turns, cpu_seconds
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 
 import evenscore as es
 from evenscore import datasets
@@ -100,23 +104,31 @@ def table(names, scorers, constraints, splits: int) -> None:
                 )
 
 
-def growth(label: str, n: int) -> None:
-    """Seconds and memory of one fit on n rows of 20 features, ROC constraints."""
+def growth(label: str, n: int, repeats: int) -> None:
+    """CPU seconds and memory of one fit on n rows of 20 features, ROC constraints."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 20))
     group = (rng.random(n) < 0.3).astype(int)
     X[:, 0] += group
     y = (X[:, :5].sum(axis=1) + 2.0 * rng.standard_normal(n) > 1.0).astype(int)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
-    scorer = SCORERS[label](constraints=ROC).fit(X, y, sensitive_features=group)
-    seconds = time.perf_counter() - start
+
+    def fit():
+        return SCORERS[label](constraints=ROC, random_state=0).fit(X, y, sensitive_features=group)
+
+    seconds, scorer = cpu_seconds(fit)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     worst = max(abs(gap.value) for gap in scorer.gaps_["train"])
     print(
         f"{label}: {n:,} rows × 20: {seconds:.1f} s, peak memory {after / 1e6:.2f} GB "
         f"({before / 1e6:.2f} GB before), converged {scorer.converged_}, worst gap {worst:.4f}"
     )
+    if repeats:
+        logistic = LogisticRegression()
+        taken = by_turns({"ours": fit, "theirs": lambda: logistic.fit(X, y)}, repeats)
+        name = f"{SCORERS[label].__name__}, {n:,} rows of 20 columns"
+        ratio = record(name, "LogisticRegression", taken["ours"], taken["theirs"])
+        print(f"   {ratio.value:.0f} fits of LogisticRegression")
 
 
 def main() -> None:
@@ -128,10 +140,11 @@ def main() -> None:
     )
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--rows", type=int, help="only time a fit on so many rows")
+    parser.add_argument("--repeats", type=int, default=0, help="of it, by turns with scikit-learn")
     arguments = parser.parse_args()
     if arguments.rows:
         for label in arguments.scorers:
-            growth(label, arguments.rows)
+            growth(label, arguments.rows, arguments.repeats)
         return
     table(arguments.data, arguments.scorers, arguments.constraints, arguments.splits)
 

@@ -23,6 +23,8 @@ from collections import Counter
 
 import numpy as np
 from learning import LOADERS, ROC, SCORERS, floors, one_fit
+from measuring.ratios import record
+from measuring.timing import by_turns
 from sklearn.linear_model import LogisticRegression
 
 import evenscore as es
@@ -105,29 +107,19 @@ def table(names, beside, splits: int) -> None:
 
 
 def growth(n: int) -> None:
-    """Seconds of fit and transform on n rows in 4 groups, beside argsort in the same run."""
+    """CPU seconds of fit and transform on n rows in 4 groups, by turns with argsort."""
     rng = np.random.default_rng(0)
     y = (rng.random(n) < 0.3).astype(np.int64)
     group = rng.integers(0, 4, n)
     score = rng.standard_normal(n) + y + 0.3 * group
-
-    def best(call, times=3):
-        seconds = []
-        for _ in range(times):
-            start = time.perf_counter()
-            call()
-            seconds.append(time.perf_counter() - start)
-        return min(seconds)
-
-    sorts = [best(lambda: np.argsort(score))]
     common = dict(sensitive_features=group)
     roc = dict(constraints=ROC)
     fair = es.repair(y, score, **common, **roc)
     names, renamed = np.array(list("abcd"))[group], es.Repair(tuple("abcd"), fair.maps)
     cuts = dict(constraints=es.RateConstraint("fnr"))
     auc = dict(constraints="inter_group", tolerance=0.01)
-    seconds = {}
-    for label, call in {
+    calls = {
+        "argsort": lambda: np.argsort(score),
         "fit, fnr at cuts": lambda: es.repair(y, score, **common, **cuts),
         "fit, fnr, tolerance 0.05": lambda: es.repair(y, score, **common, **cuts, tolerance=0.05),
         "fit, ROC constraints": lambda: es.repair(y, score, **common, **roc),
@@ -135,13 +127,13 @@ def growth(n: int) -> None:
         "fit, inter_group": lambda: es.repair(y, score, **common, **auc),
         "transform": lambda: fair.transform(score, **common),
         "transform, text groups": lambda: renamed.transform(score, sensitive_features=names),
-    }.items():
-        seconds[label] = best(call)
-        sorts.append(best(lambda: np.argsort(score)))
-    sort = min(sorts)  # the machine may be busy: the least of several before, between and after
-    print(f"{n:,} rows: argsort of the scores {sort:.2f} s (least of {len(sorts)} looks)")
+    }
+    seconds = by_turns(calls, repeats=5)
+    sorts = seconds.pop("argsort")
+    print(f"{n:,} rows: argsort of the scores {min(sorts):.2f} s (least of {len(sorts)} looks)")
     for label, taken in seconds.items():
-        print(f"  {label:24s} {taken:5.2f} s = {taken / sort:4.2f} argsorts")
+        ratio = record(f"repair, {label}, {n:,} rows", "argsort of the scores", taken, sorts)
+        print(f"  {label:24s} {ratio.seconds:5.2f} s = {ratio.value:4.2f} argsorts")
     worst = max(abs(gap.value) for gap in fair.gaps["after"])
     print(f"  worst gap after, on the sample: {worst:.1e}; knots: {max(map(len, fair.maps))}")
 

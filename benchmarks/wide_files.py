@@ -12,20 +12,17 @@ Parquet, and `audit`. "Reading alone" is what `fit` does before it learns, witho
 from __future__ import annotations
 
 import argparse
-import os
-import resource
-import subprocess
 import sys
-import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from measuring.ratios import record
+from measuring.timing import LOADING, cpu_seconds, process
 
 from evenscore.files.features import read_training
 
 N_ROWS = 300
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def write(path: Path, n_columns: int) -> None:
@@ -48,12 +45,7 @@ def write(path: Path, n_columns: int) -> None:
 
 def seconds(*arguments: str) -> float:
     """CPU seconds of a command, its children included."""
-    alone = {**os.environ, **dict.fromkeys(THREADS, "1")}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "evenscore.cli", *arguments, "--quiet"]
-    subprocess.run(command, check=True, env=alone, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return process([sys.executable, "-m", "evenscore.cli", *arguments, "--quiet"], quiet=True).cpu
 
 
 def measure(folder: Path, n_columns: int) -> dict[str, float]:
@@ -73,23 +65,32 @@ def measure(folder: Path, n_columns: int) -> dict[str, float]:
 def reading(folder: Path, n_columns: int) -> float:
     """CPU seconds of reading the rows to learn from, in this process."""
     table = folder / f"{n_columns}.csv"
-    start = time.process_time()
-    read_training(table, label="repaid", groups=["sex"], exclude=["made"], allow_missing=True)
-    return time.process_time() - start
+    asked = dict(label="repaid", groups=["sex"], exclude=["made"], allow_missing=True)
+    return cpu_seconds(read_training, table, **asked)[0]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--columns", type=int, nargs="+", default=[100, 300, 1000, 3000])
+    parser.add_argument("--repeats", type=int, default=1, help="the medians are told")
     options = parser.parse_args()
     with TemporaryDirectory() as name:
         folder = Path(name)
         found = {}
         for n in options.columns:
-            found[n] = measure(folder, n)
-            if n == options.columns[0]:
-                reading(folder, n)  # imports what is imported once
-            found[n]["reading alone"] = reading(folder, n)
+            runs, loading = [], []
+            for _ in range(options.repeats):
+                runs.append(measure(folder, n))
+                loading.append(process(LOADING).cpu)
+                if n == options.columns[0] and len(runs) == 1:
+                    reading(folder, n)  # imports what is imported once
+                runs[-1]["reading alone"] = reading(folder, n)
+            seconds_of = {command: [run[command] for run in runs] for command in runs[0]}
+            found[n] = {command: np.median(taken) for command, taken in seconds_of.items()}
+            for command, taken in seconds_of.items():
+                record(
+                    f"{command}, {n:,} columns", "loading scikit-learn and SciPy", taken, loading
+                )
             first = found[options.columns[0]]
             told = "  ".join(
                 f"{command} {took:.2f} s (×{took / first[command]:.1f})"

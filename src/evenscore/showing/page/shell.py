@@ -22,13 +22,15 @@ _FILTERS = (
 )  # fmt: skip
 
 
-def render(template: str, *, script: str = "", images: str = "data:", **content: Any) -> str:
+def render(
+    template: str | jinja2.Template, *, script: str = "", images: str = "data:", **content: Any
+) -> str:
     """A page from a template that extends `showing/page/shell.html.jinja`.
 
     Parameters
     ----------
-    template : str
-        The path of the template within the package.
+    template : str or jinja2.Template
+        The path of the template within the package, or one made by `environment().from_string`.
     script : str
         The path of its script, if it has one; no other script will run.
     images : str
