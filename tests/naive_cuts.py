@@ -31,9 +31,11 @@ def divided(a, b):
 def rate(name, people, prevalence):
     """A rate of one group, of (y, chosen, weight); `prevalence` is that of everybody."""
     c = confusion(people)
-    if name == "standardised_precision":
-        recall, false = divided(c["tp"], c["tp"] + c["fn"]), divided(c["fp"], c["fp"] + c["tn"])
-        return divided(prevalence * recall, prevalence * recall + (1 - prevalence) * false)
+    if name.startswith("standardised"):  # as if positives were as frequent as among everybody
+        classes = {"tp fn": prevalence, "fp tn": 1 - prevalence}
+        for keys, share in classes.items():
+            size = sum(c[key] for key in keys.split())
+            c |= {key: divided(share * c[key], size) for key in keys.split()}
     counted, among = (sum(c[key] for key in keys.split()) for keys in EXPECTED[name])
     return divided(counted, among)
 

@@ -37,6 +37,11 @@ def test_what_is_said_of_a_rate_fits_its_tables():
         # Where one more is selected of a class, the rate moves as `selects` says, or both ways.
         moves = {row[1] - row[0] for row in rate.counted} - {0}
         assert (rate.selects in moves and len(moves) == 1) or rate.selects == 0
+        # From nobody to everybody selected, in a group with few positives and one with many.
+        totals = np.array([[9.0, 1.0], [1.0, 9.0]])
+        ends = rate.of_shares(np.stack([np.zeros((2, 2)), np.ones((2, 2))]), totals)[0]
+        spans = [[0.0, 0.0], [1.0, 1.0]]
+        assert rate.spans == (ends.tolist() in (spans, spans[::-1]) and rate.selects != 0)
 
 
 def people_of(tn, fp, fn, tp):

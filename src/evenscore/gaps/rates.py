@@ -430,7 +430,7 @@ class RateConstraint(GapFamily):
         rate = _rate_of(key.name)
         where = self.cuts.text(words)
         largest = "the largest difference " if self.cuts.is_range else "the difference "
-        remark = rate.remark.format(positives=words.positives)
+        remark = rate.remark.format(**words.classes)
         return f"{rate.title.capitalize()}: {largest}{where}. {remark}".strip()
 
     def title(self, key: GapKey, words: Words = DEFAULT_WORDS) -> str:
@@ -540,14 +540,17 @@ class RateConstraint(GapFamily):
     # ------------------------------------------------------------------ repair
 
     def targets(self, n_groups: int, *, guards: bool = True) -> Alignment:
-        """The cuts in use; refused of a rate that need not move with the cut."""
+        """The cuts in use; refused of a rate that no cut brings to a common level."""
         for rate in self.entries:
-            if not rate.selects:
-                able = ", ".join(some.name for some in CATALOGUE.values() if some.selects)
+            if not rate.spans:
+                able = ", ".join(some.name for some in CATALOGUE.values() if some.spans)
+                why = "may rise or fall with it"
+                if rate.selects:
+                    why = "ends where the group's own share of positives has it"
                 raise ValueError(
                     f"{rate.name} cannot be repaired: a map per group moves the cut of the group, "
-                    f"and {rate.name} may rise or fall with it (repair aligns {able}). It can be "
-                    "audited, and learned (LinearScorer, BoostedScorer, NeuralScorer)."
+                    f"and {rate.name} {why} (repair aligns {able}). It can be audited, and learned "
+                    "(LinearScorer, BoostedScorer, NeuralScorer)."
                 )
         return Alignment(common=CommonTarget(self.entries, self.cuts, bool(guards)))
 

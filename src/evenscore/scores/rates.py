@@ -70,7 +70,18 @@ class Rate:
     @property
     def needs_outcomes(self) -> bool:
         """Whether positives have to be known from negatives to count it."""
-        return any(one != other for one, other in (self.counted, self.among))
+        differs = any(one != other for one, other in (self.counted, self.among))
+        return differs or self.standardised
+
+    @property
+    def spans(self) -> bool:
+        """Whether it goes from 0 to 1, or back, in every group as a cut selects more and more.
+
+        One that ends elsewhere, where the group's own share of positives has it, has no common
+        level that a repair could bring the groups to.
+        """
+        ways = {self.counted[c] for c in self.classes if self.among[c] == (1, 1)}
+        return ways in ({(0, 1)}, {(1, 0)}) and all(self.among[c] == (1, 1) for c in self.classes)
 
     @property
     def whom(self) -> str:
