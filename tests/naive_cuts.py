@@ -2,15 +2,17 @@
 
 import math
 
-NAMES = (
-    "selection",
-    "fpr",
-    "fnr",
-    "error",
-    "precision",
-    "standardised_precision",
-    "false_omission",
-)
+# What is counted, among whom: true and false positives and negatives.
+EXPECTED = {
+    "selection": ("tp fp", "tp fp fn tn"),
+    "fpr": ("fp", "fp tn"),
+    "fnr": ("fn", "fn tp"),
+    "error": ("fp fn", "tp fp fn tn"),
+    "precision": ("tp", "tp fp"),
+    "standardised_precision": ("tp", "tp fp"),
+    "false_omission": ("fn", "fn tn"),
+}
+NAMES = tuple(EXPECTED)
 
 
 def confusion(people):
@@ -29,30 +31,24 @@ def divided(a, b):
 def rate(name, people, prevalence):
     """A rate of one group, of (y, chosen, weight); `prevalence` is that of everybody."""
     c = confusion(people)
-    tp, fp, fn, tn = (c[key] for key in ("tp", "fp", "fn", "tn"))
-    if name == "selection":
-        return divided(tp + fp, tp + fp + fn + tn)
-    if name == "fpr":
-        return divided(fp, fp + tn)
-    if name == "fnr":
-        return divided(fn, fn + tp)
-    if name == "error":
-        return divided(fp + fn, tp + fp + fn + tn)
-    if name == "precision":
-        return divided(tp, tp + fp)
-    if name == "false_omission":
-        return divided(fn, fn + tn)
-    recall, false = divided(tp, tp + fn), divided(fp, fp + tn)
-    return divided(prevalence * recall, prevalence * recall + (1 - prevalence) * false)
+    if name.startswith("standardised"):  # as if positives were as frequent as among everybody
+        classes = {"tp fn": prevalence, "fp tn": 1 - prevalence}
+        for keys, share in classes.items():
+            size = sum(c[key] for key in keys.split())
+            c |= {key: divided(share * c[key], size) for key in keys.split()}
+    counted, among = (sum(c[key] for key in keys.split()) for keys in EXPECTED[name])
+    return divided(counted, among)
 
 
 def can_tell(name, people):
     """Whether enough people are on the side of the cut that the rate is a share of."""
-    if name not in ("precision", "standardised_precision", "false_omission"):
-        return True
-    side = name != "false_omission"
-    labels = [y for y, chosen, _ in people if chosen == side]
-    return len(labels) >= 30 and min(labels.count(0), labels.count(1)) >= 5
+    among = set(EXPECTED[name][1].split())
+    sides = {True: {"tp", "fp"}, False: {"fn", "tn"}}
+    for side, keys in sides.items():
+        if among == keys:
+            labels = [y for y, chosen, _ in people if chosen == side]
+            return len(labels) >= 30 and min(labels.count(0), labels.count(1)) >= 5
+    return True
 
 
 class Sample:

@@ -1,6 +1,5 @@
 """The house keeps its shape: layers import downwards, families are asked and not told apart."""
 
-import ast
 import inspect
 import re
 import subprocess
@@ -8,62 +7,24 @@ import sys
 from pathlib import Path
 
 import pytest
+from architecture import (
+    BELOW,
+    LEVEL,
+    PAGE,
+    PICTURE,
+    below,
+    draw_rooms,
+    imported,
+    lines_of,
+    modules,
+    page_text,
+    picture_text,
+    read_rooms,
+)
 
 import evenscore
 
 SOURCE, TESTS = Path(evenscore.__file__).parent, Path(__file__).parent
-
-# Each room may import those of a line above, never those of its own line or below.
-LAYERS = [
-    {"scores"},
-    {"inference"},
-    {"gaps"},
-    {"metrics", "auditing"},
-    {"repairing"},
-    {"learning"},
-    {"choosing"},
-    {"showing"},
-    {"files", "paper"},
-    {"cli"},
-    {"__main__"},  # `python -m evenscore`
-]
-LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-# Modules that stand below their room: they import nothing of the house but what is said here.
-BELOW = {
-    "extras": set(),  # optional packages
-    "files.atomic": set(),  # writing whole or not at all
-    "files.ordinary": set(),  # what may be opened
-    "paper.laws": {"scores", "gaps"},  # what data are drawn from
-    "datasets": {"scores", "files.atomic", "paper.laws"},
-}
-
-
-def modules():
-    for path in sorted(SOURCE.rglob("*.py")):
-        parts = path.relative_to(SOURCE).with_suffix("").parts
-        if parts != ("__init__",):
-            yield ".".join(part for part in parts if part != "__init__"), path
-
-
-def imported(path):
-    """Dotted names after `evenscore.` that a file imports, by statement or by text."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("evenscore"):
-            base = node.module.removeprefix("evenscore").removeprefix(".")
-            for alias in node.names:
-                yield f"{base}.{alias.name}".removeprefix(".")
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name.startswith("evenscore."):
-                    yield alias.name.removeprefix("evenscore.")
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", None) == "import_module":
-            for argument in ast.walk(node.args[0]):
-                if isinstance(argument, ast.Constant) and "evenscore" in str(argument.value):
-                    yield str(argument.value).removeprefix("evenscore").removeprefix(".") or "?"
-
-
-def below(name):
-    return next((known for known in BELOW if name == known or name.startswith(f"{known}.")), None)
 
 
 @pytest.mark.slow
@@ -106,6 +67,46 @@ def test_the_rooms_are_those_drawn():
     rooms = {*LEVEL, "datasets"} - {"metrics", "__main__"}
     assert entries == {*rooms, "__init__.py", "__main__.py", "extras.py", "metrics.py", "py.typed"}
     assert len(entries) <= 17
+
+
+COUNT = re.compile(r"(?<=\| )[\d,]+(?= \|)")
+
+
+def test_the_page_of_the_architecture_is_drawn_from_the_code():
+    """All of it but the counts, which must be near; `python tools/architecture.py` writes it."""
+    (page, shown), (made, known) = (
+        text.split("## The longest files")
+        for text in (PAGE.read_text(encoding="utf-8"), page_text())
+    )
+    assert COUNT.sub("", page) == COUNT.sub("", made)
+    for old, new in zip(COUNT.findall(page), COUNT.findall(made), strict=True):
+        assert int(old.replace(",", "")) == pytest.approx(
+            int(new.replace(",", "")), rel=0.25, abs=3
+        )
+    assert PICTURE.read_text(encoding="utf-8") == picture_text()
+    named = re.findall(r"\| `(.+)` \|", shown)
+    assert len(named) == len(re.findall(r"\| `(.+)` \|", known))
+    lengths = sorted((lines_of(path) for _, path in modules()), reverse=True)
+    assert all(lines_of(SOURCE / name) >= 0.75 * lengths[len(named)] for name in named)
+
+
+def test_a_new_import_or_room_changes_the_page(monkeypatch, tmp_path):
+    late = tmp_path / "late.py"
+    late.write_text(
+        "def late():\n    from evenscore.learning import History\n"
+        "    import evenscore.scores.table\n    import_module('evenscore.showing')\n"
+    )
+    assert set(imported(late)) == {"learning.History", "scores.table", "showing"}
+    known = list(modules())
+    before = page_text(), picture_text()
+    monkeypatch.setattr("architecture.modules", lambda: [*known, ("metrics.late", late)])
+    assert read_rooms()["metrics"].imports == {"scores", "inference", "gaps", "learning", "showing"}
+    assert COUNT.sub("", page_text()) != COUNT.sub("", before[0])
+    assert picture_text() != before[1]
+    rooms = {name: room.imports for name, room in read_rooms().items()}
+    assert ">monitoring</text>" in draw_rooms(rooms | {"monitoring": frozenset({"cli"})})
+    with pytest.raises(ValueError, match="rooms import each other in a circle"):
+        draw_rooms(rooms | {"inference": rooms["inference"] | {"gaps"}})
 
 
 # Rooms whose tests follow what a user does rather than modules: commands, files, parts of a page.

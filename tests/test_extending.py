@@ -1,68 +1,104 @@
-"""To add a family of gaps, a block or a booster is to write one file: this one."""
+"""To add a rate, a notion, a family, a block or a learner is one entry or one file: the recipes.
+
+The things tested here are those of docs/contributing/recipes.md, read from the page.
+"""
 
 import io
 import re
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar
+from unittest.mock import patch
 
 import numpy as np
 import pytest
+import reference
 from conftest import draw
 from rich.console import Console
 
 import evenscore as es
-from evenscore.auditing.blocks import BLOCKS, Block, BlockTable, register
-from evenscore.gaps.family import Alignment, GapFamily, labels_of_pairs
-from evenscore.gaps.smooth import Surrogate
+from evenscore.auditing.blocks import BLOCKS, register
+from evenscore.gaps.family import GapFamily, labels_of_pairs
 from evenscore.inference.estimate import GapKey
+from evenscore.learning.objective import Objective
+from evenscore.scores.rates import CATALOGUE
+
+PAGE = Path(__file__).parents[1] / "docs" / "contributing" / "recipes.md"
+
+
+def definitions():
+    """What the page defines: its blocks that neither load data nor print anything."""
+    names = {"__name__": "recipes", "np": np, "es": es}
+    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
+        if "print(" not in block and "load_" not in block:
+            exec(compile(block, PAGE.name, "exec"), names)
+    return names
+
+
+RECIPES = definitions()
+Exposure, Medians, WaveScorer = (RECIPES[name] for name in ("Exposure", "Medians", "WaveScorer"))
+
+
+def test_recipes_are_short():
+    text = PAGE.read_text(encoding="utf-8")
+    most = {
+        "rate = Rate(": 15,
+        "read_notions(": 12,
+        "(GapFamily)": 65,
+        "(Block)": 40,
+        "(FairScorer)": 45,
+    }
+    for start, lines in most.items():
+        [block] = [
+            own for own in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if start in own
+        ]
+        assert len(block.splitlines()) <= lines
+
+
+# ---------------------------------------------------------------------- a rate, a notion
+
+
+def test_a_rate_is_that_of_people_counted_one_by_one(people):
+    y, score, groups = people
+    rate = RECIPES["rate"]
+    threshold = np.quantile(score, 0.7)
+    selected = {}
+    for group in ("men", "women"):
+        of_class = [np.mean(score[(groups == group) & (y == c)] > threshold) for c in (0, 1)]
+        selected[group] = of_class[1] * y.mean() + of_class[0] * (1.0 - y.mean())
+    with patch.dict(CATALOGUE, {rate.name: rate}):
+        cuts = es.Cuts(thresholds=(threshold,))
+        fair = es.RateConstraint(rate.name, cuts=cuts)
+        result = es.audit(y, score, sensitive_features=groups, constraints=fair)
+        assert result.gaps[0].value == pytest.approx(selected["men"] - selected["women"])
+        assert fair.needs_outcomes
+    assert rate.name not in es.rate_names()
+
+
+def test_a_rate_that_no_cut_brings_to_a_common_level_is_not_repaired(people):
+    """False positives among everybody: a group with few negatives never has as many as another."""
+    y, score, groups = people
+    rate = replace(RECIPES["rate"], name="wrong", counted=((0, 1), (0, 0)), standardised=False)
+    with patch.dict(CATALOGUE, {rate.name: rate}):
+        fair = es.RateConstraint("wrong", cuts=es.Cuts(between=(0.2, 0.5)))
+        message = "wrong ends where the group's own share of positives has it.*selection, fpr, fnr"
+        with pytest.raises(ValueError, match=message):
+            es.repair(y, score, sensitive_features=groups, constraints=fair)
+
+
+@pytest.mark.parametrize("weights", [None, "real"])
+def test_a_notion_is_that_of_pairs_counted_one_by_one(weights):
+    y, score, group, weight = draw(4, n=60, n_groups=3, weights=weights)
+    notion = RECIPES["notion"]
+    scores = es.GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
+    rows = reference.Rows(y, score, group, weight)
+    aucs = [rows.auc((None,), (1, own)) for own in range(3)]
+    expected = [aucs[i] - aucs[j] for i, j in scores.pairs()]
+    found = es.AucConstraint(notion.name, notion).values(scores)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
 
 # ---------------------------------------------------------------------- a family
-
-
-@dataclass(frozen=True)
-class MeanRank(GapFamily):
-    """The difference of mean ranks: how often a person of a group outranks anybody."""
-
-    tolerance: float | None = None
-
-    name: ClassVar[str] = "mean_rank"
-    family: ClassVar[str] = "ranks"
-    heading: ClassVar[str] = "Gaps of mean ranks"
-
-    def keys(self, groups, pairs=None):
-        return tuple(GapKey("mean_rank", *names) for names in labels_of_pairs(groups, pairs))
-
-    def values(self, scores, pairs=None):
-        weights = scores.cell_weights.reshape(-1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return self._gaps(es.scores.aucs.auc_matrix(scores).values, weights, pairs)
-
-    @staticmethod
-    def _form(weights: np.ndarray, i: int, j: int) -> np.ndarray:
-        """The gap of two groups as coefficients of the AUC matrix."""
-        k = len(weights) // 2
-        rank = np.zeros((2, len(weights)))
-        for row, group in enumerate((i, j)):
-            own = [group, k + group]
-            rank[row, own] = weights[own] / weights[own].sum()
-        everyone = weights / weights.sum()
-        return np.outer(everyone, rank[0] - rank[1])
-
-    def _gaps(self, aucs, weights, pairs):
-        compared = combinations(range(len(weights) // 2), 2) if pairs is None else pairs
-        filled = np.nan_to_num(aucs)
-        return np.array([np.sum(self._form(weights, i, j) * filled) for i, j in compared])
-
-    def surrogate(self, cells):
-        weights = cells.cell_weights.reshape(-1)
-        pairs = combinations(range(cells.n_groups), 2)
-        forms = np.array([self._form(weights, *pair) for pair in pairs])
-        gaps = np.tensordot(forms, cells.auc, axes=2)
-        return Surrogate(gaps, lambda m: cells.auc_slopes(np.tensordot(m, forms, axes=1)))
-
-    def targets(self, n_groups, *, guards=True):
-        return Alignment(by_shifts=True, n_free=n_groups - 1)
 
 
 @dataclass(frozen=True)
@@ -97,33 +133,35 @@ def people():
 @pytest.mark.slow
 def test_a_family_is_audited_reported_compared_and_stored(people, tmp_path):
     y, score, groups = people
-    result = es.audit(y, score, sensitive_features=groups, constraints=["bnsp", MeanRank()])
+    result = es.audit(y, score, sensitive_features=groups, constraints=["bnsp", Exposure()])
     gap = result.gaps[1]
-    assert gap.family == "ranks"
-    ranks = np.argsort(np.argsort(score)) / len(score)
-    naive = ranks[groups == "men"].mean() - ranks[groups == "women"].mean()
-    assert gap.value == pytest.approx(naive, abs=2e-3)
+    assert gap.family == "exposure"
+    got = {"men": [], "women": []}
+    for own, group in zip(score, groups, strict=True):
+        ahead = np.sum(score > own) + 0.5 * np.sum(score == own)
+        got[group].append(0.5 ** (10.0 * ahead / len(score)))
+    assert gap.value == pytest.approx(np.mean(got["men"]) - np.mean(got["women"]))
     assert 0.0 < gap.low < gap.value < gap.high
     assert gap.verdict == "beyond"
     assert result.n_gaps == 2
     result.to_html(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert "Gaps of mean ranks: zero is even" in page
+    assert "Gaps of exposure: zero is even" in page
     assert f"{gap.value:+.3f}" in page
     console = Console(record=True, width=120, file=io.StringIO())
     console.print(result)
-    assert re.search(r"Gaps of mean ranks(, .*)?: zero is even", console.export_text())
-    assert "Gaps of mean ranks, men and women" in result._repr_html_()
-    assert result.to_frame("pandas")["family"].tolist()[-1] == "ranks"
+    assert re.search(r"Gaps of exposure(, .*)?: zero is even", console.export_text())
+    assert "Gaps of exposure, men and women" in result._repr_html_()
+    assert result.to_frame("pandas")["family"].tolist()[-1] == "exposure"
     result.to_json(tmp_path / "audit.json")
     read = es.AuditResult.from_json(tmp_path / "audit.json")
     assert read.gaps == result.gaps
-    assert "mean_rank" in read.meanings
+    assert "exposure_gap" in read.meanings
     other = es.audit(
         y,
         score + 0.4 * (groups == "women"),
         sensitive_features=groups,
-        constraints=["bnsp", MeanRank()],
+        constraints=["bnsp", Exposure()],
     )
     difference = result.compare(other, n_resamples=50).gaps[1]
     assert difference.difference.value == pytest.approx(gap.value - other.gaps[1].value)
@@ -136,24 +174,24 @@ def test_a_family_is_learned(people, scorer):
     y, score, groups = people
     rng = np.random.default_rng(0)
     X = np.column_stack([score, groups == "women", rng.normal(size=len(y))])
-    fitted = getattr(es, scorer)(MeanRank(), tolerance=0.03, random_state=0)
+    fitted = getattr(es, scorer)(Exposure(), tolerance=0.03, random_state=0)
     fitted.fit(X, y, sensitive_features=groups)
     [gap] = fitted.gaps_["train"]
     free = getattr(es, scorer)(random_state=0).fit(X, y)
     table = es.GroupedScores.from_arrays(y, free.decision_function(X), sensitive_features=groups)
-    assert abs(MeanRank().values(table)[0]) > 0.05
+    assert abs(Exposure().values(table)[0]) > 0.05
     assert abs(gap.value) <= 0.035
-    assert fitted.gap_names_ == ["mean_rank, men and women"]
+    assert fitted.gap_names_ == ["exposure_gap, men and women"]
 
 
 @pytest.mark.slow
 def test_a_family_is_repaired_and_traded_off(people):
     y, score, groups = people
-    repair = es.repair(y, score, sensitive_features=groups, constraints=MeanRank())
-    assert abs(repair.gaps["before"][0].value) > 0.2
+    repair = es.repair(y, score, sensitive_features=groups, constraints=Exposure())
+    assert abs(repair.gaps["before"][0].value) > 0.15
     assert abs(repair.gaps["after"][0].value) < 0.02
     path = es.tradeoff_path(
-        es.LinearScorer(MeanRank()),
+        es.LinearScorer(Exposure()),
         np.column_stack([score, groups == "women"]),
         y,
         sensitive_features=groups,
@@ -162,10 +200,10 @@ def test_a_family_is_repaired_and_traded_off(people):
         random_state=0,
     )
     assert path.points[1].worst_gap < path.points[0].worst_gap
-    asked = {"sensitive_features": groups, "constraints": MeanRank(), "tolerance": 0.1}
+    asked = {"sensitive_features": groups, "constraints": Exposure(), "tolerance": 0.1}
     choice = es.certified_choice([repair], score, y, **asked)
     [certificate] = choice.test.certificates
-    assert (certificate.method, certificate.constraint) == ("equivalence", "mean_rank")
+    assert (certificate.method, certificate.constraint) == ("equivalence", "exposure")
     assert choice.certified == (certificate.reach <= 0.1)
 
 
@@ -183,57 +221,88 @@ def test_what_a_family_cannot_do_is_refused_in_a_sentence(people):
         es.audit(y, score, sensitive_features=groups, constraints=[3])
 
 
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_the_slopes_of_a_family_are_finite_differences(n_groups):
+    y, score, group, weight = draw(9, n=60, n_groups=n_groups, levels=None, weights="real")
+    score = (score - score.mean()) / score.std()
+    objective = Objective(y == 1, group, n_groups, [Exposure()], weight=weight)
+    multipliers = np.arange(1.0, len(objective.terms) + 1.0)
+
+    def respond(gaps):
+        return float(multipliers @ gaps), multipliers
+
+    slopes = objective.evaluate(score, respond).gradient
+    for k in range(0, len(score), 7):
+        step = np.zeros(len(score))
+        step[k] = 1e-4
+        high, low = (objective.evaluate(score + s * step, respond).value for s in (1, -1))
+        assert slopes[k] == pytest.approx((high - low) / 2e-4, abs=2e-5)
+
+
+def test_a_family_has_ties_weights_and_signs_in_order():
+    y, score, group, weight = draw(2, n=80, levels=5, weights="integer")
+    asked = {"sensitive_features": group, "sample_weight": weight}
+    once = es.GroupedScores.from_arrays(y, score, **asked)
+    times = weight.astype(int)
+    rows = (np.repeat(column, times) for column in (y, score, group))
+    y2, score2, group2 = rows
+    apart = es.GroupedScores.from_arrays(y2, score2, sensitive_features=group2)
+    turned = es.GroupedScores.from_arrays(y, score, group_order=(1, 0), **asked)
+    [gap] = Exposure().values(once)
+    assert Exposure().values(apart)[0] == pytest.approx(gap)
+    assert Exposure().values(turned)[0] == pytest.approx(-gap)
+    flat = es.GroupedScores.from_arrays(y, np.zeros(len(y)), **asked)
+    assert Exposure().values(flat)[0] == pytest.approx(0.0)
+
+
 # ---------------------------------------------------------------------- a block
 
 
-@dataclass(frozen=True, eq=False)
-class Extremes(Block):
-    """The highest score of each group."""
-
-    groups: tuple[str, ...]
-    highest: tuple[float, ...]
-
-    name: ClassVar[str] = "extremes"
-    title: ClassVar[str] = "Highest scores"
-    meaning: ClassVar[str] = "The highest score of each group; it says nothing about the others."
-
-    @classmethod
-    def compute(cls, audit):
-        cells, k = audit.scores.cell_distributions, audit.scores.n_groups
-        highest = [max(cells[g].values[-1], cells[k + g].values[-1]) for g in range(k)]
-        return cls(tuple(audit.scores.groups), tuple(map(float, highest)))
-
-    def tables(self):
-        rows = zip(self.groups, (f"{value:.3f}" for value in self.highest), strict=True)
-        columns = "group", "highest"
-        return (BlockTable("Highest scores", columns, tuple(rows), "Seen, not more."),)
-
-
 @pytest.fixture
-def with_extremes():
-    register(Extremes)
-    yield
-    del BLOCKS[Extremes.name]
+def with_medians():
+    with patch.dict(BLOCKS):
+        register(Medians)
+        yield
 
 
 @pytest.mark.slow
-def test_a_block_is_computed_shown_and_stored(people, with_extremes, tmp_path):
+def test_a_block_is_computed_shown_and_stored(people, with_medians, tmp_path):
     y, score, groups = people
     result = es.audit(y, score, sensitive_features=groups, constraints="bnsp")
-    block = result.block(Extremes)
-    assert block.highest[0] == score[groups == "men"].max()
-    result.to_html(tmp_path / "report.html")
-    page = (tmp_path / "report.html").read_text()
-    assert '<h2 id="extremes-title">Highest scores</h2>' in page
-    assert f"{block.highest[1]:.3f}" in page
+    block = result.block(Medians)
+    own = np.sort(score[groups == "men"])
+    assert block.median[0] == own[(len(own) - 1) // 2]
+    assert np.mean(own < block.low[0]) == pytest.approx(0.5 - 0.98 / len(own) ** 0.5, abs=0.01)
+    assert np.mean(own <= block.high[0]) == pytest.approx(0.5 + 0.98 / len(own) ** 0.5, abs=0.01)
+    page = result.to_html(tmp_path / "report.html").read_text()
+    assert '<h2 id="medians-title">Median scores</h2>' in page
+    assert f"{block.median[1]:.2f} ({block.low[1]:.2f} to {block.high[1]:.2f})" in page
     console = Console(record=True, width=120, file=io.StringIO())
     console.print(result)
     assert "more tables" in console.export_text()  # where the terminal has no room for it
-    assert "Highest scores" in result.to_markdown()
+    assert "Median scores" in result.to_markdown()
     data = result.to_dict()
-    assert es.AuditResult.from_dict(data).block(Extremes).highest == block.highest
-    del BLOCKS[Extremes.name]
-    try:
-        assert Extremes.name not in es.AuditResult.from_dict(data).blocks
-    finally:
-        register(Extremes)
+    assert es.AuditResult.from_dict(data).block(Medians).median == block.median
+    del BLOCKS[Medians.name]
+    assert Medians.name not in es.AuditResult.from_dict(data).blocks
+
+
+# ---------------------------------------------------------------------- a learner
+
+
+@pytest.mark.slow
+def test_a_learner_closes_gaps_and_is_refused_bad_parameters(people):
+    y, score, groups = people
+    rng = np.random.default_rng(0)
+    X = np.column_stack([score, groups == "women", rng.normal(size=len(y))])
+    asked = {"random_state": 0, "n_waves": 60}
+    free = WaveScorer(**asked).fit(X, y)
+    table = es.GroupedScores.from_arrays(y, free.decision_function(X), sensitive_features=groups)
+    assert abs(Exposure().values(table)[0]) > 0.05
+    fair = WaveScorer(Exposure(), tolerance=0.03, **asked)
+    scores = fair.fit(X, y, sensitive_features=groups).decision_function(X)
+    assert abs(fair.gaps_["train"][0].value) <= 0.035
+    again = WaveScorer(Exposure(), tolerance=0.03, **asked).fit(X, y, sensitive_features=groups)
+    np.testing.assert_array_equal(again.decision_function(X), scores)
+    with pytest.raises(ValueError, match="n_waves"):
+        WaveScorer("bnsp", n_waves=0).fit(X, y, sensitive_features=groups)

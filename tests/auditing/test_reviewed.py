@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from conftest import every_family
-from test_extending import MeanRank
+from test_extending import Exposure
 
 import evenscore as es
 
@@ -21,13 +21,13 @@ def test_of_one_cluster_nothing_is_known(which):
     cluster = {"one": np.zeros(600), "group": groups, "two": np.arange(600) % 2}[which]
     columns = dict(sensitive_features=groups, cluster=cluster)
     one, two = (
-        es.audit(y, s, **columns, constraints=["bnsp", MeanRank(), es.RocConstraint(rates=(0.25,))])
+        es.audit(y, s, **columns, constraints=["bnsp", Exposure(), es.RocConstraint(rates=(0.25,))])
         for s in (score, score + 0.5 * rng.normal(size=600))
     )
     if which != "two":
         assert {gap.verdict for gap in one.gaps if gap.family != "roc"} == {"undefined"}
         assert "worth less than two clusters" in one.gaps[1].warnings[0]
-    assert "beyond" not in {gap.verdict for gap in one.gaps if gap.family == "ranks"}
+    assert "beyond" not in {gap.verdict for gap in one.gaps if gap.family == "exposure"}
     found = one.compare(two, n_resamples=50)
     assert {row.change for row in found.differences} == {"not told apart"}
 
@@ -36,7 +36,7 @@ def test_of_one_cluster_nothing_is_known(which):
 def test_few_clusters_make_bootstrapped_intervals_wide():
     y, score, groups, _ = people(1200)
     few, many = (
-        es.audit(y, score, sensitive_features=groups, constraints=MeanRank(), cluster=cluster)
+        es.audit(y, score, sensitive_features=groups, constraints=Exposure(), cluster=cluster)
         for cluster in (np.arange(1200) % 4, np.arange(1200) % 400)
     )
     [wide], [narrow] = few.gaps, many.gaps

@@ -8,16 +8,6 @@ from hypothesis import strategies as st
 
 from evenscore.scores.rates import CATALOGUE, RATES, rate_names
 
-# What is counted, among whom: true and false positives and negatives.
-EXPECTED = {
-    "selection": ({"tp", "fp"}, {"tp", "fp", "fn", "tn"}),
-    "fpr": ({"fp"}, {"fp", "tn"}),
-    "fnr": ({"fn"}, {"fn", "tp"}),
-    "error": ({"fp", "fn"}, {"tp", "fp", "fn", "tn"}),
-    "precision": ({"tp"}, {"tp", "fp"}),
-    "standardised_precision": ({"tp"}, {"tp", "fp"}),
-    "false_omission": ({"fn"}, {"fn", "tn"}),
-}
 PLACES = {"tn": (0, 0), "fp": (0, 1), "fn": (1, 0), "tp": (1, 1)}
 
 weights = st.integers(0, 50).map(float)
@@ -25,9 +15,9 @@ four = st.lists(weights, min_size=4, max_size=4)
 
 
 def test_every_rate_has_its_expected_row():
-    assert set(EXPECTED) == set(rate_names())
+    assert set(naive_cuts.EXPECTED) == set(rate_names())
     for rate in RATES:
-        counted, among = EXPECTED[rate.name]
+        counted, among = (text.split() for text in naive_cuts.EXPECTED[rate.name])
         for key, (c, side) in PLACES.items():
             assert rate.counted[c][side] == (key in counted)
             assert rate.among[c][side] == (key in among)
@@ -41,9 +31,17 @@ def test_what_is_said_of_a_rate_fits_its_tables():
             assert rate.classes == (0, 1)
         one_side = all(row[0] == 0 for row in rate.among) or all(row[1] == 0 for row in rate.among)
         assert rate.scarce == one_side
+        below = not any(row[1] for row in rate.among)
+        assert rate.whom == ("not selected" if below else "selected")
+        assert rate.needs_outcomes == (rate.name != "selection")
         # Where one more is selected of a class, the rate moves as `selects` says, or both ways.
         moves = {row[1] - row[0] for row in rate.counted} - {0}
         assert (rate.selects in moves and len(moves) == 1) or rate.selects == 0
+        # From nobody to everybody selected, in a group with few positives and one with many.
+        totals = np.array([[9.0, 1.0], [1.0, 9.0]])
+        ends = rate.of_shares(np.stack([np.zeros((2, 2)), np.ones((2, 2))]), totals)[0]
+        spans = [[0.0, 0.0], [1.0, 1.0]]
+        assert rate.spans == (ends.tolist() in (spans, spans[::-1]) and rate.selects != 0)
 
 
 def people_of(tn, fp, fn, tp):

@@ -160,7 +160,7 @@ def rate_words(result: AuditResult, gap: Estimate) -> str:
 def rate_title(gap: Estimate) -> str:
     """The rates that a gap compares: 'false negative rates'."""
     title = CATALOGUE[gap.name.removesuffix("_gap")].title
-    return title if title.endswith("positives") else f"{title}s"
+    return title if title.endswith("s") else f"{title}s"
 
 
 def listed(titles: Iterable[str]) -> str:

@@ -32,7 +32,7 @@ def constraints() -> None:
             rate.name,
             f"{rate.title.capitalize()}.",
             f"A gap of 0.1: {example}.",
-            rate.remark.format(positives=words.positives),
+            rate.remark.format(**words.classes),
         )
     console.print(
         "AUC notions (--constraint): H are the scores of the negatives, G of the positives; 0 and "

@@ -209,17 +209,34 @@ of any group.'
         return f"{lead}{reading}: {shares}"
 
 
-def _catalogue() -> dict[str, Notion]:
-    """The entries of the file; a population is written as "negatives of everyone"."""
-    entries = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+def read_notions(text: str) -> dict[str, Notion]:
+    """The notions by name that a text as in `catalogue.toml` describes.
+
+    Parameters
+    ----------
+    text : str
+        A table of TOML for each; a population is written as "negatives of everyone".
+
+    Returns
+    -------
+    dict of Notion
+        `AucConstraint(notion.name, notion)` is then a constraint like those of the catalogue.
+
+    Examples
+    --------
+    >>> text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    >>> read_notions(text) == CATALOGUE
+    True
+    """
+    entries = tomllib.loads(text)
     for entry in entries.values():
         entry["pairs"] = tuple(
-            tuple(Population(*text.split(" of ")) for text in pair) for pair in entry["pairs"]
+            tuple(Population(*side.split(" of ")) for side in pair) for pair in entry["pairs"]
         )
     return {name: Notion(name=name, **entry) for name, entry in entries.items()}
 
 
-CATALOGUE = _catalogue()
+CATALOGUE = read_notions(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def constraint_names() -> list[str]:

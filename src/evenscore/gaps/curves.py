@@ -44,11 +44,10 @@ from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Floats
 from evenscore.scores.brackets import curve_bracket
 from evenscore.scores.curve import RocCurve
-from evenscore.scores.rates import RateName
 from evenscore.scores.selection import Pool
 
 # The rate that has to be equal, and of whom the cuts are shares.
-_AT_COMMON_CUTS: dict[str, tuple[RateName, Pool]] = {
+_AT_COMMON_CUTS: dict[str, tuple[str, Pool]] = {
     "bnsp": ("fnr", "negatives"),
     "bpsn": ("fpr", "positives"),
     "zero_aeg": ("fnr", "positives"),

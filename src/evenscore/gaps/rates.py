@@ -136,7 +136,7 @@ class RateConstraint(GapFamily):
     @property
     def needs_outcomes(self) -> bool:
         """Who is selected can be counted without them, of everyone."""
-        return self.rates != ("selection",) or self.cuts.of != "everyone"
+        return self.cuts.of != "everyone" or any(rate.needs_outcomes for rate in self.entries)
 
     @property
     def entries(self) -> tuple[Rate, ...]:
@@ -320,10 +320,8 @@ class RateConstraint(GapFamily):
             known = not np.isnan(gap.value)
             warnings: tuple[str, ...] = ()
             if known and getattr(gap, "blocked", False):
-                warnings = (
-                    "at some of the cuts too few people are "
-                    f"{'selected' if key.name != 'false_omission_gap' else 'not selected'} to tell",
-                )
+                whom = _rate_of(key.name).whom
+                warnings = (f"at some of the cuts too few people are {whom} to tell",)
             estimates.append(
                 replace(
                     blank,
@@ -380,17 +378,17 @@ class RateConstraint(GapFamily):
             if places[number][0] > places[number][1]:
                 texts[k] = f"{key.name} has no value: {self.cuts.why_none(ladder, number)}"
             else:
-                whom = "not selected" if key.name == "false_omission_gap" else "selected"
                 texts[k] = (
                     f"{key.name} has no value: at none of the cuts are {LEAST_AMONG} people of "
-                    f"both groups {whom}, {LEAST_OF_CLASS} of either class among them"
+                    f"both groups {_rate_of(key.name).whom}, {LEAST_OF_CLASS} of either class "
+                    "among them"
                 )
         return texts
 
     @staticmethod
     def _lacks_people(key: GapKey, scores: GroupedScores, pair: tuple[int, int]) -> bool:
         """Whether a cell is empty without which there is no rate; a selection rate needs either."""
-        rate = CATALOGUE[key.name.removesuffix("_gap")]
+        rate = _rate_of(key.name)
         people = scores.cell_weights[list(rate.classes)][:, list(pair)] > 0.0
         both = rate.on is not None or rate.standardised
         return not (people.all() if both else people.any(axis=0).all())
@@ -400,7 +398,7 @@ class RateConstraint(GapFamily):
         keys = self.keys(range(n_groups))
         used = np.zeros((len(keys), 2, n_groups), dtype=bool)
         for k, key in enumerate(keys):
-            for c in CATALOGUE[key.name.removesuffix("_gap")].classes:
+            for c in _rate_of(key.name).classes:
                 used[k, c, [int(key.first), int(key.second)]] = True
         return used.reshape(len(keys), -1)
 
@@ -408,7 +406,7 @@ class RateConstraint(GapFamily):
 
     def say(self, estimate: Estimate, words: Words = DEFAULT_WORDS) -> str:
         """Who is selected, or not, in either group, and at which cut."""
-        rate = CATALOGUE[estimate.name.removesuffix("_gap")]
+        rate = _rate_of(estimate.name)
         phrase = rate.phrase.format(
             first=words.whom(estimate.first),
             second=words.whom(estimate.second),
@@ -429,10 +427,10 @@ class RateConstraint(GapFamily):
 
     def meaning(self, key: GapKey, words: Words = DEFAULT_WORDS) -> str:
         """What is compared, and where."""
-        rate = CATALOGUE[key.name.removesuffix("_gap")]
+        rate = _rate_of(key.name)
         where = self.cuts.text(words)
         largest = "the largest difference " if self.cuts.is_range else "the difference "
-        remark = rate.remark.format(positives=words.positives)
+        remark = rate.remark.format(**words.classes)
         return f"{rate.title.capitalize()}: {largest}{where}. {remark}".strip()
 
     def title(self, key: GapKey, words: Words = DEFAULT_WORDS) -> str:
@@ -445,7 +443,7 @@ class RateConstraint(GapFamily):
 
     def ranks_higher(self, estimate: Estimate) -> tuple[str, str] | None:
         """The group that is selected more often, if the rate says so."""
-        rate = CATALOGUE[estimate.name.removesuffix("_gap")]
+        rate = _rate_of(estimate.name)
         if not rate.selects:
             return None
         pair = estimate.first, estimate.second
@@ -476,7 +474,7 @@ class RateConstraint(GapFamily):
         errors = np.empty(len(keys))
         for k, (key, used) in enumerate(zip(keys, self.cells(n_groups), strict=True)):
             share = key.rate if key.rate is not None else 0.5
-            rate = CATALOGUE[key.name.removesuffix("_gap")]
+            rate = _rate_of(key.name)
             known = rate.on == self.cuts.of or (rate.on is None and self.cuts.of == "everyone")
             spread = share * (1.0 - share) if known else 0.25
             beyond = share if rate.scarce else 1.0
@@ -542,16 +540,24 @@ class RateConstraint(GapFamily):
     # ------------------------------------------------------------------ repair
 
     def targets(self, n_groups: int, *, guards: bool = True) -> Alignment:
-        """The cuts in use; refused of a rate that need not move with the cut."""
+        """The cuts in use; refused of a rate that no cut brings to a common level."""
         for rate in self.entries:
-            if not rate.selects:
-                able = ", ".join(some.name for some in CATALOGUE.values() if some.selects)
+            if not rate.spans:
+                able = ", ".join(some.name for some in CATALOGUE.values() if some.spans)
+                why = "may rise or fall with it"
+                if rate.selects:
+                    why = "ends where the group's own share of positives has it"
                 raise ValueError(
                     f"{rate.name} cannot be repaired: a map per group moves the cut of the group, "
-                    f"and {rate.name} may rise or fall with it (repair aligns {able}). It can be "
-                    "audited, and learned (LinearScorer, BoostedScorer, NeuralScorer)."
+                    f"and {rate.name} {why} (repair aligns {able}). It can be audited, and learned "
+                    "(LinearScorer, BoostedScorer, NeuralScorer)."
                 )
         return Alignment(common=CommonTarget(self.entries, self.cuts, bool(guards)))
+
+
+def _rate_of(gap: str) -> Rate:
+    """The rate that a gap is of, by the gap's name."""
+    return CATALOGUE[gap.removesuffix("_gap")]
 
 
 def _pairs_of(n_groups: int) -> Any:

@@ -10,20 +10,15 @@ n and d being what is counted and among whom, and ∂r/∂S_c = W_c [(n_c1 − n
 over the denominator. A *standardised* rate is that of a group whose positives are as frequent as in
 the whole population: its W are the shares of the classes there, whatever the group's own are.
 
-To add a rate, add an entry to `RATES`, and the row that tests/scores/test_rates.py expects of it.
+To add a rate, add an entry at the end of `RATES` and a row to `EXPECTED` in tests/naive_cuts.py.
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 
 from evenscore.scores.arrays import Floats, ratio
 from evenscore.scores.table import CLASSES, ClassName
-
-RateName = Literal[
-    "selection", "fpr", "fnr", "error", "precision", "standardised_precision", "false_omission"
-]
 
 _ALL = ((1, 1), (1, 1))
 _SELECTED = ((0, 1), (0, 1))
@@ -55,7 +50,7 @@ class Rate:
         What a reader has to know about a gap of it.
     """
 
-    name: RateName
+    name: str
     title: str
     counted: tuple[tuple[int, int], tuple[int, int]]
     among: tuple[tuple[int, int], tuple[int, int]]
@@ -71,6 +66,27 @@ class Rate:
     def classes(self) -> tuple[int, ...]:
         """Which classes have to have somebody: 0 for negatives, 1 for positives."""
         return tuple(c for c in range(2) if any(self.among[c]))
+
+    @property
+    def needs_outcomes(self) -> bool:
+        """Whether positives have to be known from negatives to count it."""
+        differs = any(one != other for one, other in (self.counted, self.among))
+        return differs or self.standardised
+
+    @property
+    def spans(self) -> bool:
+        """Whether it goes from 0 to 1, or back, in every group as a cut selects more and more.
+
+        One that ends elsewhere, where the group's own share of positives has it, has no common
+        level that a repair could bring the groups to.
+        """
+        ways = {self.counted[c] for c in self.classes if self.among[c] == (1, 1)}
+        return ways in ({(0, 1)}, {(1, 0)}) and all(self.among[c] == (1, 1) for c in self.classes)
+
+    @property
+    def whom(self) -> str:
+        """On which side of the cut the people are who can be too few, if it is `scarce`."""
+        return "selected" if any(row[1] for row in self.among) else "not selected"
 
     def cell_weights(self, totals: Floats) -> Floats:
         """The weights W of the cells, (2, groups): as they are, or those of the population."""
@@ -230,7 +246,7 @@ RATES: tuple[Rate, ...] = (
 )
 
 CATALOGUE: dict[str, Rate] = {rate.name: rate for rate in RATES}
-assert tuple(CATALOGUE) == get_args(RateName)
+assert len(CATALOGUE) == len(RATES), "Two rates have one name."
 assert all(rate.on in (None, *CLASSES) for rate in RATES)
 
 
