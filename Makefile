@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 READY_TEST := $(VENV)/.ready-test
 
-.PHONY: demo test quick bench soak check lint types wheel clean
+.PHONY: demo test quick bench soak check lint types wheel docs clean
 
 demo: $(READY)          ## audit an unfair score on embedded data
 	$(BIN)/evenscore demo
@@ -32,10 +32,13 @@ soak: $(READY_TEST)     ## hours: simulations of the tests ten times over, cover
 	$(BIN)/python benchmarks/fuzz_processes.py --kills 200 --interrupts 100
 	$(BIN)/python benchmarks/never_worse.py --again --strict --out results/never_worse.jsonl
 
-check: lint types wheel test  ## what continuous integration runs
+check: lint types wheel docs test  ## what continuous integration runs
 
 wheel: $(READY_TEST)    ## wheel and source archive: contents, without extras, with them, with the lowest versions promised
 	$(BIN)/python tools/check_wheel.py
+
+docs: $(READY_TEST)     ## the site, in site/; a warning or a broken link is an error
+	$(BIN)/zensical build --clean --strict
 
 lint: $(READY_TEST)
 	$(BIN)/ruff format --check .
@@ -52,8 +55,8 @@ $(READY): pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(READY_TEST): pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[boosted,files,neural,test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[boosted,files,neural,test,docs]'
 	@touch $@ $(READY)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site

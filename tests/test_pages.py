@@ -2,8 +2,11 @@
 
 import re
 
+import api_pages
 import pages
 import pytest
+
+import evenscore as es
 
 PAGES = pages.pages()
 
@@ -54,7 +57,7 @@ def test_a_command_that_fails_is_noticed(tmp_path):
 
 def test_the_site_has_every_page():
     """What is not in the navigation would not be found."""
-    yaml = pytest.importorskip("yaml")
+    yaml = pytest.importorskip("yaml", reason="the extra `docs` is missing")
 
     class Loader(yaml.SafeLoader):
         pass
@@ -92,7 +95,24 @@ def test_links_between_pages_lead_somewhere(page):
 
 def slug(title):
     """The anchor of a heading, as Markdown for Python makes it."""
-    from markdown.extensions.toc import slugify
+    toc = pytest.importorskip("markdown.extensions.toc", reason="the extra `docs` is missing")
+    return toc.slugify(re.sub(r"[`*]", "", title), "-")
 
-    return slugify(re.sub(r"[`*]", "", title), "-")
 
+def test_the_reference_is_that_of_the_public_names():
+    """`python tools/api_pages.py` writes it anew."""
+    made = api_pages.texts()
+    folder = pages.DOCS / "reference"
+    assert sorted(made) == sorted(path.name for path in folder.iterdir())
+    for file, text in made.items():
+        assert (folder / file).read_text(encoding="utf-8") == text, file
+
+
+def test_examples_of_docstrings_become_blocks_of_code():
+    docstrings = pytest.importorskip("docstrings", reason="the extra `docs` is missing")
+    text = "Add.\n\n>>> 1 + 1\n2\n\nMore.\n\nParameters\n----------\nx\n    >>> kept\n"
+    assert docstrings.fenced(text) == (
+        "Add.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nMore.\n\nParameters\n----------\nx\n    >>> kept\n"
+    )
+    taken = docstrings.taken(es.metrics.abroca)
+    assert [one.name for one in taken][:3] == ["y_true", "y_score", "sensitive_features"]

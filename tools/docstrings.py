@@ -17,15 +17,10 @@ _HEADING = re.compile(r"^\w[\w ]*\n-{3,}$", re.MULTILINE)
 
 
 def fenced(text: str) -> str:
-    """A docstring whose examples before the first heading are in fences.
+    r"""A docstring whose examples before the first heading are in fences.
 
-    >>> print(fenced("Add.\\n\\n>>> 1 + 1\\n2"))
-    Add.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
+    >>> fenced("Add.\n\n>>> 1 + 1\n2").splitlines()
+    ['Add.', '', '```pycon', '>>> 1 + 1', '2', '```']
     """
     heading = _HEADING.search(text)
     end = heading.start() if heading else len(text)

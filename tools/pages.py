@@ -30,7 +30,10 @@ DOCS = ROOT / "docs"
 GENERATED = ("examples", "reproduction")
 """Folders of pages that are made by a script, which is tested instead."""
 
-UNRUN = ("pip ", "make ", "git ", "python benchmarks/", "python tools/", "EVENSCORE_DATA=")
+UNRUN = (
+    *("pip ", "make ", "git ", "python benchmarks/", "python tools/"),
+    *("evenscore reproduce ", "EVENSCORE_DATA="),
+)
 LANGUAGES = {"console", "diff", "json", "python", "sh", "sql", "text", "toml"}
 
 _BLOCK = re.compile(r"^( *)```(\S*)[^\n]*\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
@@ -60,11 +63,11 @@ def pages() -> list[Path]:
 
 
 def blocks(text: str) -> list[Block]:
-    """The blocks of a page in order; text that is somebody's output belongs to its block.
+    r"""The blocks of a page in order; text that is somebody's output belongs to its block.
 
-    >>> [block] = blocks("```python\\nprint(1)\\n```\\n\\n```text\\n1\\n```\\n")
+    >>> [block] = blocks("```python\nprint(1)\n```\n\n```text\n1\n```\n")
     >>> block.code, block.shown
-    ('print(1)\\n', '1\\n')
+    ('print(1)\n', '1\n')
     """
     found: list[Block] = []
     end = -1
@@ -84,11 +87,11 @@ def blocks(text: str) -> list[Block]:
 
 
 def agrees(printed: str, shown: str) -> bool:
-    """Whether an output is the one that is shown, in which a line `...` stands for any lines.
+    r"""Whether an output is the one that is shown, in which a line `...` stands for any lines.
 
     Spaces at the ends of lines do not count.
 
-    >>> agrees("1\\n2\\n3\\n", "1\\n...\\n3\\n"), agrees("1\\n", "2\\n")
+    >>> agrees("1\n2\n3\n", "1\n...\n3\n"), agrees("1\n", "2\n")
     (True, False)
     """
     parts = re.split(r"^\.\.\.\n", _trimmed(shown), flags=re.MULTILINE)

@@ -1,6 +1,6 @@
 """Write the pages of the API reference, docs/reference, from the public names.
 
-    python tools/reference.py
+    python tools/api_pages.py
 
 Every public name is on exactly one page: a name that no page has is an error here, and the tests
 compare the pages with what this makes.
@@ -18,16 +18,16 @@ FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "auditing": (
         "Auditing",
-        "`es.audit` takes columns, `es.audit_frame` a frame of any engine, `es.audit_scores` a table of "
-        "scores that was made before. All give an `AuditResult`.",
+        "`es.audit` takes columns, `es.audit_frame` a frame of any engine, `es.audit_scores` a "
+        "table of scores that was made before. All give an `AuditResult`.",
         ("audit", "audit_frame", "audit_scores", "AuditResult", "Estimate", "Words", "ALL_OTHERS",
          "GroupedScores"),
     ),
     "gaps": (
         "Cuts and constraints",
         "Which cuts will be used, and what should be equal between groups there.",
-        ("Cuts", "RateConstraint", "rate_names", "AucConstraint", "constraint_names", "RocConstraint",
-         "CurveConstraint", "GapFamily", "RocCurve"),
+        ("Cuts", "RateConstraint", "rate_names", "AucConstraint", "constraint_names",
+         "RocConstraint", "CurveConstraint", "GapFamily", "RocCurve"),
     ),
     "learning": (
         "Scorers",
@@ -38,7 +38,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "repairing": ("Repair", "One increasing map per group.", ("repair", "Repair")),
     "choosing": (
         "Choosing",
-        "What each claim costs, AUC against gaps, a choice with proof, and how many people it takes.",
+        "What each claim costs, AUC against gaps, a choice with proof, how many people it takes.",
         ("claim_prices", "ClaimPrices", "tradeoff_path", "TradeoffPath", "certified_choice",
          "CertifiedChoice", "plan", "Plan"),
     ),
@@ -53,7 +53,7 @@ MODULES: dict[str, tuple[str, str]] = {
 FILES = {"datasets": "data"}
 """Pages whose file is not called after its module."""
 
-_MADE = "<!-- Made by tools/reference.py from the public names. -->"
+_MADE = "<!-- Made by tools/api_pages.py from the public names. -->"
 
 
 def texts() -> dict[str, str]:
@@ -106,7 +106,9 @@ def _index() -> str:
         rows.append(f"| [{title}]({FILES.get(name, name)}.md) | `es.{name}`: {names} |")
     rows.append("| [The command](command.md) | `evenscore audit`, `fit`, `score`, … |")
     text = "Everything that is public, by what it is for. `es` is `import evenscore as es`."
-    return "\n\n".join(["# Reference", _MADE, text, "\n".join(["| | |", "|---|---|", *rows])]) + "\n"
+    return (
+        "\n\n".join(["# Reference", _MADE, text, "\n".join(["| | |", "|---|---|", *rows])]) + "\n"
+    )
 
 
 def _command() -> str:
