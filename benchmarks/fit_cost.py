@@ -121,7 +121,7 @@ def constrained(train: Part, asked) -> es.BoostedScorer:
 def alone(train: Part, asked) -> None:
     """The constrained trees alone: no score beside them to compare with, no price, no intervals."""
     scorer = es.BoostedScorer(asked, tolerance=0.02, random_state=0, n_jobs=1)
-    task = replace(scorer._task(), quick=True)
+    task = replace(scorer.task(), quick=True)
     rows = scorer._read(train.X, train.y, train.groups, None, task.constraints)
     scorer.learn(rows, None, task)
 

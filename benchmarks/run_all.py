@@ -24,9 +24,9 @@ from tempfile import TemporaryDirectory
 
 from compare import told
 from measuring.comparing import compared
-from measuring.page import busy, page
+from measuring.page import page
 from measuring.ratios import VARIABLE, Ratio, recorded
-from measuring.stored import Bench, NotABenchError, Script, facts, packages, read
+from measuring.stored import Bench, NotABenchError, Script, busy, facts, packages, read
 from measuring.timing import ONE_THREAD
 
 from evenscore.files.atomic import write_atomically

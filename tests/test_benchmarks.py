@@ -117,6 +117,9 @@ def test_another_machine_and_other_versions_are_told(tools, make):
     assert first == "The runs differ in processor: one and another."
     assert second.startswith("Other versions of packages: numpy 2.0 → 2.1.")
     assert tools.comparing.compared(old, old).cautions == ()
+    loaded = make({"audit": STEADY}, **{"load at the start": "3"})
+    (caution,) = tools.comparing.compared(old, loaded).cautions
+    assert caution.startswith("In the new run: The machine was busy when the run began")
 
 
 def _altered(make, tmp_path, **changes):

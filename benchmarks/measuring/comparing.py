@@ -4,6 +4,10 @@ A ratio is called slower if every repeat of the new run is above every one of th
 medians differ by more than a threshold. If nothing has changed, and repeats are exchangeable, n of
 the one and m of the other come apart like this by chance once in (n + m)! / (n! m!): with five of
 each, once in 252. With so few repeats that this is more often than once in 100, nothing is said.
+
+Repeats of one run are alike in more than the code: what other work slows down for minutes on end is
+in all of them. On a busy machine two runs of the same code may be told apart, so run again before
+you believe it; whether a machine was busy is told.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from dataclasses import dataclass
 from math import comb
 
 from measuring.ratios import Ratio
-from measuring.stored import Bench
+from measuring.stored import Bench, busy
 
 THRESHOLD = 0.10
 RARE = 100
@@ -117,5 +121,7 @@ def _cautions(old: Bench, new: Bench) -> list[str]:
             "A ratio may have changed because what it is compared with did."
         )
     for when, run in (("old", old), ("new", new)):
+        if caution := busy(run.facts):
+            told.append(f"In the {when} run: {caution}")
         told += [f"In the {when} run {each.name} failed: {each.failure}" for each in run.failures]
     return told

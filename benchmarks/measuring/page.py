@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evenscore.showing.page.shell import environment, render
 from measuring.comparing import Comparison, shown
-from measuring.stored import Bench, Script
+from measuring.stored import Bench, Script, busy
 
 TEMPLATE = Path(__file__).with_name("page.html.jinja")
 COLUMNS = ("what", "against", "ratio", "range", "repeats", "seconds", "seconds of the other")
@@ -36,20 +36,6 @@ def page(bench: Bench, comparison: Comparison | None = None) -> str:
         comparison=comparison,
         tables=[_table(bench, script) for script in bench.scripts],
         machine=Table("Machine and versions", ("", "here"), list(facts.items()), names=2),
-    )
-
-
-def busy(facts: dict[str, str]) -> str:
-    """A caution if the machine had other work when the run began."""
-    try:
-        load, cores = float(facts["load at the start"]), int(facts["cores"])
-    except (KeyError, ValueError):
-        return ""
-    if load < 0.5 * cores:
-        return ""
-    return (
-        f"The machine was busy when the run began (a load of {load:g} on {cores} cores): "
-        "expect wider ranges, and compare runs of an idle machine where it matters."
     )
 
 

@@ -111,6 +111,20 @@ def facts() -> dict[str, str]:
     }
 
 
+def busy(facts: dict[str, str]) -> str:
+    """A caution if the machine had other work when the run began."""
+    try:
+        load, cores = float(facts["load at the start"]), int(facts["cores"])
+    except (KeyError, ValueError):
+        return ""
+    if load < 0.5 * cores:
+        return ""
+    return (
+        f"The machine was busy when the run began (a load of {load:g} on {cores} cores): "
+        "expect wider ranges, and compare runs of an idle machine where it matters."
+    )
+
+
 def packages() -> dict[str, str]:
     """Versions of the package, and of what it is compared with, as far as they are installed."""
     found = {}
