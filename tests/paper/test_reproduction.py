@@ -75,6 +75,20 @@ def test_everything_is_on_the_page(quick):
 
 
 @pytest.mark.slow
+def test_the_same_is_there_as_markdown(quick):
+    folder, _ = quick
+    text = (folder / "index.md").read_text()
+    assert "A quick look, not a reproduction: 3 runs" in text
+    assert "A quick look, not a reproduction: 3 runs" in (folder / "index.html").read_text()
+    pictures = re.findall(r"!\[[^\]]+\]\((.+?)\)", text)
+    assert sorted(pictures) == sorted(
+        f"figures/{p.name}" for p in (folder / "figures").glob("*.png")
+    )
+    for path in (folder / "tables").glob("*.md"):
+        assert path.read_text().split("\n", 1)[1].strip() in text
+
+
+@pytest.mark.slow
 def test_it_goes_on_where_it_was_and_gives_the_same_bytes(quick, tmp_path):
     folder, _ = quick
     before = files(folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ _NUMBERS = {
 
 
 def assemble(plan: Plan, store: Store, folder: Path, left_out: Iterable[str]) -> list[str]:
-    """Write all tables and figures whose parts are finished, and `index.html`.
+    """Write all tables and figures whose parts are finished, `index.html` and `index.md`.
 
     Returns what the experiments that are not finished are about.
     """
@@ -51,7 +51,9 @@ def assemble(plan: Plan, store: Store, folder: Path, left_out: Iterable[str]) ->
         else:
             missing.append(description)
     remarks = [*left_out, *(f"Not done yet: {description}." for description in missing)]
-    write_atomically(folder / "index.html", _page(assembly.entries, remarks, plan.scale))
+    summary = _Summary.of(assembly.entries, plan.scale)
+    write_atomically(folder / "index.html", _page(assembly.entries, remarks, summary))
+    write_atomically(folder / "index.md", _markdown(assembly.entries, remarks, summary))
     return missing
 
 
@@ -155,33 +157,94 @@ class _Assembly:
         self.add(tables.synthetic(self._runs(self.plan.area), "area"))
 
 
-def _page(entries: list[Table | Picture], remarks: list[str], scale: Scale) -> str:
-    """HTML that refers to the figures and tables beside it and to nothing else.
+TITLE = "Learning Fair Scoring Functions, reproduced"
 
-    A smaller scale than the full one is told, and no result of it is called met.
+
+@dataclass(frozen=True)
+class _Summary:
+    """How much was done, and how many published results are met.
+
+    At less than the full scale no result is called met.
     """
-    from evenscore.showing.page.shell import render
 
+    scale: Scale
+    full: bool
+    n_compared: int
+    n_beyond: int
+
+    @classmethod
+    def of(cls, entries: list[Table | Picture], scale: Scale) -> _Summary:
+        compared = [
+            number
+            for entry in entries
+            if isinstance(entry, Table) and entry.name in ("synthetic", "results")
+            for number in entry.numbers
+            if number.published is not None
+        ]
+        n_beyond = sum(number.verdict == "beyond noise" for number in compared)
+        return cls(scale, scale == replace(FULL, runs=scale.runs), len(compared), n_beyond)
+
+    @property
+    def words(self) -> str:
+        """In one sentence, or nothing if nothing was compared."""
+        scale = self.scale
+        if not self.full:
+            return (
+                f"A quick look, not a reproduction: {scale.runs} runs of "
+                f"{scale.synthetic_iterations:,} iterations on synthetic data, "
+                f"{scale.iterations:,} iterations on real data. The numbers show that everything "
+                "works and nothing else."
+            )
+        if not self.n_compared:
+            return ""
+        verb = "is" if self.n_beyond == 1 else "are"
+        return (
+            f"Of {self.n_compared} published results, {self.n_compared - self.n_beyond} are met "
+            f"within noise, {self.n_beyond} {verb} not. {scale.runs} synthetic runs; {scale.seeds} "
+            "seeds on real data."
+        )
+
+
+def _sections(entries: list[Table | Picture]) -> dict[str, list[Table | Picture]]:
     sections: dict[str, list[Table | Picture]] = {}
     for entry in entries:
         sections.setdefault(entry.section, []).append(entry)
-    compared = [
-        number
-        for entry in entries
-        if isinstance(entry, Table) and entry.name in ("synthetic", "results")
-        for number in entry.numbers
-        if number.published is not None
-    ]
+    return sections
+
+
+def _page(entries: list[Table | Picture], remarks: list[str], summary: _Summary) -> str:
+    """HTML that refers to the figures and tables beside it and to nothing else."""
+    from evenscore.showing.page.shell import render
+
     return render(
         "paper/page.html.jinja",
         images="'self' file:",
-        title="Learning Fair Scoring Functions, reproduced",
-        sections=sections,
+        title=TITLE,
+        sections=_sections(entries),
         remarks=remarks,
-        scale=scale,
-        full=scale == replace(FULL, runs=scale.runs),
+        summary=summary,
         version=__version__,
         is_number=lambda cell: isinstance(cell, Number),
-        n_compared=len(compared),
-        n_beyond=sum(number.verdict == "beyond noise" for number in compared),
     )
+
+
+def _markdown(entries: list[Table | Picture], remarks: list[str], summary: _Summary) -> str:
+    """The same for a repository or a site; published numbers are in brackets."""
+    parts = [
+        f"# {TITLE}",
+        "Tables and figures of Vogel, Bellet and Clémençon, *Learning Fair Scoring Functions* "
+        f"(AISTATS 2021), made again by `evenscore reproduce`, version {__version__}. In brackets "
+        "stands the published number; bold: beyond noise, that is more than its rounding (0.005) "
+        "and twice the standard deviation that chance gives the difference.",
+        f"**{summary.words}**" if summary.words else "",
+        *remarks,
+    ]
+    for section, some in _sections(entries).items():
+        parts.append(f"## {section}")
+        for entry in some:
+            if isinstance(entry, Table):
+                parts.append(f"#{entry.to_markdown().rstrip()}")
+            else:
+                picture = f"![{entry.title}](figures/{entry.name}.png)"
+                parts += [f"### {entry.title}", picture, entry.note]
+    return "\n\n".join(part for part in parts if part) + "\n"
