@@ -282,6 +282,18 @@ def test_a_legend_is_below_where_there_is_room_and_inside_otherwise():
         assert legend.y1 <= figure.bbox.y1
 
 
+def test_a_legend_is_below_all_lines_of_the_axis_label():
+    y, score, group, _ = columns()
+    words = es.Words(people="applicants to all branches", selected="granted a loan on easy terms")
+    made = plots.CutRatesDisplay.from_predictions(
+        y, score, sensitive_features=group, words=words, cuts=es.Cuts(between=(0.2, 0.4))
+    )
+    made.figure_.canvas.draw()
+    label, legend = made.ax_.xaxis.label, made.legend_
+    assert label.get_text().count("\n") == 1
+    assert legend.get_window_extent().y1 <= label.get_window_extent().y0
+
+
 @pytest.mark.slow
 def test_matplotlib_is_imported_on_first_use_only():
     import subprocess

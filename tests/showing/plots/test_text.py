@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.cbook import is_math_text
 
-from evenscore.showing.plots.text import as_label, group_names, literal
+from evenscore.showing.plots.text import as_label, group_names, in_lines, literal
 
 
 @pytest.mark.slow
@@ -37,3 +37,21 @@ def test_names_differ_even_if_their_short_forms_do_not():
     assert len(set(names)) == 3
     assert group_names([1, "1", True]) == ("1 (1)", "1 (2)", "True")
     assert group_names([("Female", "Black"), None, " "]) == ("Female × Black", "None", "' '")
+
+
+@pytest.mark.parametrize(
+    ("text", "longest", "lines"),
+    [
+        ("share of people selected", 36, ["share of people selected"]),
+        (
+            "share of all applicants granted a loan",
+            36,
+            ["share of all applicants", "granted a loan"],
+        ),
+        ("one two three", 5, ["one", "two", "three"]),
+        ("an unbelievablylongword", 8, ["an", "unbelievablylongword"]),
+        ("", 8, [""]),
+    ],
+)
+def test_a_long_text_is_broken_into_few_lines_of_much_the_same_length(text, longest, lines):
+    assert in_lines(text, longest).split("\n") == lines

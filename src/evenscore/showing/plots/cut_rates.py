@@ -7,7 +7,6 @@ one.
 """
 
 from dataclasses import dataclass
-from textwrap import wrap
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -41,11 +40,11 @@ from evenscore.showing.at_cuts import (
 )
 from evenscore.showing.plots.display import ScoreDisplay, frame
 from evenscore.showing.plots.style import SeriesStyle, Theme
-from evenscore.showing.plots.text import as_label, group_names, literal
+from evenscore.showing.plots.text import as_label, group_names, in_lines, literal
 
 MOST = 6  # groups: more lines are a muddle
 _EACH = 12  # cuts, up to which every one has a mark
-_LETTERS = 36  # of a line beside an axis
+_UNDER, _BESIDE = 48, 36  # letters of a line at the two axes
 _ALPHA = 0.18  # of the bands
 _APART = 0.14  # of groups at a single cut, in widths of a place
 
@@ -302,10 +301,8 @@ class CutRatesDisplay(ScoreDisplay):
 
     def _draw(self, ax: Axes, theme: Theme) -> None:
         """Draw the ribbon, the groups and the largest gap."""
-        x, y = (
-            "\n".join(wrap(literal(text), _LETTERS, break_long_words=False)) for text in self.axes
-        )
-        frame(ax, x, y)
+        x, y = map(literal, self.axes)
+        frame(ax, in_lines(x, _UNDER), in_lines(y, _BESIDE))
         ax.set_title(CATALOGUE[self.rate].title.capitalize(), fontsize=10)
         self.lines_, self.bands_, self.points_ = [], [], []
         self.tolerance_ = None
@@ -313,7 +310,7 @@ class CutRatesDisplay(ScoreDisplay):
         ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: percents(share)))
         if not len(self.share):
             ax.set(xticks=[], yticks=[])
-            text = "\n".join(wrap(literal(self.reason or "There is no cut."), _LETTERS))
+            text = in_lines(literal(self.reason or "There is no cut."), _BESIDE)
             ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes, fontsize=9)
             return
         for number, group in enumerate(self.groups):

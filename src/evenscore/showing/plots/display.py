@@ -25,6 +25,7 @@ ResponseMethod = Literal["auto", "decision_function", "predict_proba"]
 
 _ENTRY = 0.19  # inches of a legend's line
 _BELOW = 0.5  # inches from the axes to the legend, which tick labels and the axis label take
+_LINE = 0.15  # inches that every further line of the axis label takes
 _LETTERS = 54  # of a legend's line: what fits under a panel
 _MADE: WeakSet[Any] = WeakSet()  # figures made here: they may grow with their legend
 
@@ -321,7 +322,8 @@ def legend_below(ax: Axes, columns: int = 1) -> Any:
         # Nobody makes room below these axes: a legend there would be cut off.
         options |= dict(loc="best", framealpha=0.8)
     else:
-        down = ScaledTranslation(0.0, -_BELOW, figure.dpi_scale_trans)
+        below = _BELOW + _LINE * ax.get_xlabel().count("\n")
+        down = ScaledTranslation(0.0, -below, figure.dpi_scale_trans)
         options |= dict(
             loc="upper center",
             bbox_to_anchor=(0.5, 0.0),

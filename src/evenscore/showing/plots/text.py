@@ -1,6 +1,7 @@
 """Names as people gave them, shown letter by letter: no TeX, nothing hidden, nothing endless."""
 
 from collections.abc import Hashable, Iterable
+from textwrap import wrap
 
 from evenscore.showing.names import LONGEST, short_names
 
@@ -33,3 +34,16 @@ def group_names(groups: Iterable[Hashable], longest: int = LONGEST) -> tuple[str
     ('a', '1 (2)', '1 (3)', "''")
     """
     return tuple(map(literal, short_names(groups, longest)))
+
+
+def in_lines(text: str, longest: int) -> str:
+    """A text in as few lines as have at most so many letters, about equally long.
+
+    >>> print(in_lines("share of all applicants granted a loan", 36))
+    share of all applicants
+    granted a loan
+    """
+    few = len(wrap(text, longest, break_long_words=False))
+    widths = range(1, longest + 1)
+    lines = (wrap(text, width, break_long_words=False) for width in widths)
+    return "\n".join(next((found for found in lines if len(found) <= few), [text]))
