@@ -2,7 +2,7 @@
 # # Hiring: a vendor's score, first without outcomes, then with them
 #
 # An employer in New York City buys a score that ranks applications. The best 10 % to 30 % will be
-# invited for an interview, depending on how many places there are. The works council asks whether
+# invited for an interview, depending on how many places there are. The staff union asks whether
 # women, and people of any race, are invited as often as others; the city asks for a bias audit
 # before such a tool is used (Local Law 144). An analyst has a week.
 #
@@ -28,7 +28,7 @@ import evenscore as es
 
 def say(text):
     """Print a sentence in lines that fit the page."""
-    print(textwrap.fill(str(text), 96))
+    print(textwrap.fill(str(text), 96, break_on_hyphens=False))
 
 
 data = es.datasets.load_adult()
@@ -103,9 +103,9 @@ print("At the cuts in use, by sex")
 show(by_sex.blocks["impact_ratios"].tables()[0], ("of everyone", "lowest", "ratio (95%)"), 3)
 
 # %% [markdown]
-# Two things to see. First, the median is not the cut. The law's number for women is 0.70; where
-# the best tenth is invited, it is about half. A tool can look harmless at the median and not be
-# harmless where it is used. Second, sex and race add up: Black women have a lower ratio than
+# Two things to see. First, the median is not the cut. The ratio of women is low at the median,
+# and much lower where the best tenth is invited. A tool can look harmless at the median and not
+# be harmless where it is used. Second, sex and race add up: Black women have a lower ratio than
 # either women or Black applicants. And the smallest categories have such wide intervals that the
 # table can say little about them. They are shown all the same: to leave out a small group is to
 # say that it is fine.
@@ -144,7 +144,8 @@ for group in outcome.small_groups:
 # The answer for sex has become "cannot tell", although the difference seen is large. There are
 # fewer people to count: only those who would do well, and among women they are few. And fourteen
 # gaps are looked at together, so that each needs more evidence. That is the price of asking about
-# everybody at once, and it is the right price: who looks at fourteen gaps finds one by chance.
+# everybody at once, and it is the right price: whoever looks at fourteen gaps will find one by
+# chance some day.
 #
 # ## What can be done, and what it costs
 #
@@ -155,7 +156,8 @@ for group in outcome.small_groups:
 #   four-fifths rule looks at.
 #
 # They are not the same where the groups differ in who would do well. Both scores are learned from
-# the training rows. They need sex to be trained, and not to score anyone.
+# the training rows; "as it is" is the same learner with nothing asked. They need sex to be
+# trained, and not to score anyone.
 
 # %%
 scorers = {"as it is": es.LinearScorer(random_state=0).fit(X[train], y[train])}
@@ -186,9 +188,10 @@ say(results["equal errors"].compare(results["as it is"]).words[0])
 say(results["equal selection"].compare(results["as it is"]).words[0])
 
 # %% [markdown]
-# Equal errors cost less than half of what equal selection costs, and leave the impact ratio below
-# four fifths. Equal selection meets the four fifths nearly everywhere. Both are a choice, and
-# neither is neutral: the first trusts the outcomes, the second does not.
+# Equal errors cost less than half of what equal selection costs, and leave the impact ratio well
+# below four fifths. With equal selection it is above, though not for certain. With these people
+# neither score is certified to have errors within 5 points. Both are a choice, and neither is
+# neutral: the first trusts the outcomes, the second does not.
 #
 # ## Who is forgotten
 #
@@ -233,11 +236,12 @@ for ax, name in zip(axes, everyone, strict=True):
 plt.show()
 
 # %% [markdown]
-# Women are now turned away as rarely as other men. Black men were turned away most before, and
-# still are: the distance to other men has grown, and is now beyond the tolerance for certain. The
-# repair of one unfairness has paid with the people nobody named. All four groups can be asked for
-# at once, by giving `fit` these four labels; that costs more AUC, and with so few Black women who
-# did well in the file the result could not be certified.
+# Women are now turned away about as often as other men. Black men were turned away most before,
+# and still are: in these files the distance to other men is larger than it was, and now it is
+# beyond the tolerance for certain. The cure of one unfairness was paid for by people whom nobody
+# had named. All four groups can be asked for at once, by giving `fit` these four labels. Expect
+# that to cost more AUC, and with so few Black women who did well in the file the result could
+# hardly be certified.
 #
 # ## The memo
 

@@ -135,6 +135,11 @@ def test_justice(tmp_path, compas_folder, monkeypatch):
     assert worst(blind, "fpr_gap") < 0.5 * worst(free, "fpr_gap")
     assert before.auc.value - repaired.auc.value < 0.015
     assert 0.03 < free.auc.value - blind.auc.value < 0.1
+    # Levelling down: the blind score costs white defendants more than Black defendants gain.
+    was, _ = (gap for gap in before.gaps if gap.name == "fpr_gap")
+    _, now = (gap for gap in blind.gaps if gap.name == "fpr_gap")
+    assert (was.first, now.first) == ("Black defendants", "Black defendants")
+    assert now.second_value - was.second_value > 2 * (was.first_value - now.first_value) > 0
     # Small groups stand apart.
     wider = found["wider"]
     assert {group.name for group in wider.small_groups} == {"Asian", "Native American"}
