@@ -232,6 +232,7 @@ figure, axes = plt.subplots(1, 2, figsize=(9.6, 4.4), sharey=True, layout="const
 for ax, result, title in zip(axes, (before, after), ("ordinary", "certified"), strict=True):
     es.plots.CutRatesDisplay.from_audit(result, rate="fnr").plot(ax)
     ax.set_title(f"{title} score, AUC {result.auc.value:.3f}")
+    ax.set_ylim(0.0, 0.85)
 plt.show()
 
 # %% [markdown]

@@ -48,6 +48,9 @@ def test_credit(tmp_path):
     assert 0.10 < worst(by_age, "fnr_gap") < 0.18
     assert worst(by_age_fair, "fnr_gap") < 0.7 * worst(by_age, "fnr_gap")
     assert worst(by_age_fair, "fpr_gap") > worst(by_age, "fpr_gap")
+    other = by_age_fair.worst("fpr_gap")
+    rates = {other.first: other.first_value, other.second: other.second_value}
+    assert rates["people of 25 or younger"] > rates["older people"]
     assert found["comparison"].auc.change == "not told apart"
     assert abs(by_age.auc.value - by_age_fair.auc.value) < 0.02
     # How many it would take: more for more.
