@@ -1,8 +1,8 @@
 """An extension of Griffe, which reads our source for the site.
 
 Examples in docstrings become blocks of code: ours may follow a sentence without the heading
-"Examples", and Markdown would read them as prose. Functions have the parameters that a decorator
-gives them.
+"Examples", and Markdown would read them as prose. Classes have the docstrings that `help` shows, in
+which shared parameters are described, and functions the parameters that a decorator gives them.
 """
 
 import inspect
@@ -46,15 +46,30 @@ def taken(function: Any) -> griffe.Parameters:
     )
 
 
+def _at_run_time(described: Any) -> Any:
+    """What the interpreter has; None inside of classes, and where a package is missing."""
+    if not described.parent.is_module:
+        return None
+    try:
+        return getattr(import_module(described.parent.path), described.name, None)
+    except ImportError:
+        return None
+
+
 class AsCalled(griffe.Extension):
     """Rewrites docstrings before they are parsed, and signatures that a decorator changes."""
 
+    def on_class(self, *, cls: Any, **_: Any) -> None:
+        """Of a class at the top of a module."""
+        value = _at_run_time(cls)
+        if cls.docstring and value is not None and value.__doc__:
+            cls.docstring.value = fenced(inspect.cleandoc(value.__doc__))
+
     def on_function(self, *, func: Any, **_: Any) -> None:
         """Of a function or method; methods with decorators of ours there are none."""
-        if func.decorators and func.parent.is_module:
-            value = getattr(import_module(func.parent.path), func.name, None)
-            if hasattr(value, "__wrapped__"):
-                func.parameters = taken(value)
+        value = _at_run_time(func) if func.decorators else None
+        if hasattr(value, "__wrapped__"):
+            func.parameters = taken(value)
 
     def on_object(self, *, obj: Any, **_: Any) -> None:
         """Of a module, class, function or attribute."""
