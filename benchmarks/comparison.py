@@ -50,6 +50,7 @@ class Run:
         if out.is_file():
             self.results |= json.loads(out.read_text("utf-8"))
         for package in OTHERS:
+            self.results["left_out"].pop(package, None)
             if package not in pythons and package not in self.results["versions"]:
                 self.results["left_out"][package] = "left out, no --python was given for it."
 
@@ -131,7 +132,7 @@ class Run:
                     "ratio": float(answer["seconds"] / answer["sort"]),
                 }
             )
-        self.keep()
+            self.keep()
 
     def keep(self) -> None:
         """Write what is known."""

@@ -78,6 +78,15 @@ def test_mean_gap_over_all_cuts(comparison):
     assert known["predictive equality"] == pytest.approx(1 / 3)
 
 
+def test_a_score_that_cannot_be_cut_in_the_range_says_so(comparison, people):
+    coarse = (people.score > np.median(people.score)).astype(float)  # half of all share a score
+    judged = comparison.judge_score(people, coarse, 5)
+    assert judged["fpr"] is None
+    assert judged["fpr_floor"] is None
+    assert 0.5 < judged["auc"] < 1.0
+    assert sys.modules["comparing.tables"].mean_and_worst([judged["fpr"], 0.1]) == "no such cut"
+
+
 WORKER = """
 from worker import run
 import numpy as np

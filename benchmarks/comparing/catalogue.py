@@ -50,16 +50,18 @@ LEARNERS = (
 )
 BESIDE = (PLAIN, BOOSTED)  # scores that are cut where another tool decides
 
-AUDITORS = (
+AUDITORS = (  # those that draw samples take long and come last
     Auditor("evenscore", "audit", "evenscore `audit`", "all in the range", "intervals, verdicts"),
     Auditor("evenscore", "rates_at", "evenscore `rates_at`", "one", "none"),
     Auditor("fairlearn", "MetricFrame", "fairlearn `MetricFrame`", "one", "none"),
-    Auditor("fairlearn", "bootstrap", "the same, `n_boot=100`", "one", "intervals"),
     Auditor("aif360", "metrics", "AIF360 metrics", "one", "none"),
     Auditor("aequitas", "Audit", "Aequitas `Audit`", "one", "none"),
-    Auditor("aequitas", "significance", "the same, `check_significance=True`", "one", "tests"),
+    Auditor("aequitas", "significance", "Aequitas, `check_significance=True`", "one", "tests"),
     Auditor("fair-scoring", "measures", "fair-scoring, all measures", "averages", "none"),
-    Auditor("fair-scoring", "permutations", "the same, `n_permute=100`", "averages", "p-values"),
+    Auditor("fairlearn", "bootstrap", "fairlearn, `n_boot=100`", "one", "intervals"),
+    Auditor(
+        "fair-scoring", "permutations", "fair-scoring, `n_permute=100`", "averages", "p-values"
+    ),
 )
 
 

@@ -11,10 +11,14 @@ WHERE = "everyone"  # the range of cuts, of cutting.measures
 HALF = es.Cuts(thresholds=(0.5,))
 
 
-def judge_score(part, score, shuffles: int) -> dict[str, float]:
-    """AUC, the worst gap of each rate over the cuts in use, and what chance leaves of it."""
+def judge_score(part, score, shuffles: int) -> dict[str, float | None]:
+    """AUC, the worst gap of each rate over the cuts in use, and what chance leaves of it.
+
+    None where no cut is in the range: so many people share one score.
+    """
     found = measured(part, score, shuffles)
-    return {"auc": found["auc"], **found[WHERE]}
+    gaps = {name: None if np.isnan(gap) else gap for name, gap in found[WHERE].items()}
+    return {"auc": found["auc"], **gaps}
 
 
 def judge_decision(part, decision) -> dict[str, float]:

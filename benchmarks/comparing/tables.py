@@ -23,6 +23,8 @@ def mean(values, digits: int) -> str:
 
 def mean_and_worst(values) -> str:
     """The mean, and the largest in brackets where there are several."""
+    if None in values:
+        return "no such cut"
     shown = mean(values, 3)
     return f"{shown} ({np.max(values):.3f})" if len(values) > 1 else shown
 
@@ -51,7 +53,8 @@ def score_table(fits: list[dict], data: str) -> str:
         if scores:
             cells.append(mean([score["auc"] for score in scores], 4))
             cells += [mean_and_worst([score[rate] for score in scores]) for rate in RATES]
-            floors += [score[f"{rate}_floor"] for score in scores for rate in RATES]
+            found = [score[f"{rate}_floor"] for score in scores for rate in RATES]
+            floors += [floor for floor in found if floor is not None]
         else:
             cells += ["", "", ""]
         ratios = [fit["seconds"] / plain[fit["split"]] for fit in own if fit["split"] in plain]

@@ -30,7 +30,7 @@ def reweighing(rows):
 def calibrated_equalized_odds(rows):
     """A quarter of the rows is kept for the second step, as its own wrapper does by default.
 
-    The wrapper itself calls what scikit-learn 1.7 has dropped.
+    The wrapper itself calls `_get_tags`, which scikit-learn 1.9 does not have.
     """
     first, second = train_test_split(np.arange(len(rows.y)), random_state=int(rows.seed))
     model = trees(rows).fit(rows.X[first], rows.y[first])
