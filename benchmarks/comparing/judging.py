@@ -69,8 +69,10 @@ def reference(y, score, groups, threshold: float) -> dict[str, float]:
     return found
 
 
-def largest_difference(found: dict[str, float], known: dict[str, float]) -> tuple[int, float]:
+def largest_difference(
+    found: dict[str, float], known: dict[str, float]
+) -> tuple[int, float | None]:
     """How many numbers have the same name, and the largest difference among them."""
     both = sorted(set(found) & set(known))
     sizes = [abs(found[name] - known[name]) for name in both]
-    return len(both), float(np.max(sizes)) if sizes else float("nan")
+    return len(both), float(np.max(sizes)) if sizes else None

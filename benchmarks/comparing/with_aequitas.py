@@ -10,9 +10,9 @@ NAMES = {"fpr": "fpr", "fnr": "fnr", "selection": "pprev", "precision": "precisi
 def audit(rows, **significance):
     selected = (rows.score > rows.threshold).astype(int)
     group = rows.group.astype(object)
-    frame = pd.DataFrame({"score": selected, "label": rows.y, "group": group})
+    frame = pd.DataFrame({"score": selected, "label_value": rows.y, "group": group})
     frame["group"] = frame["group"].astype(object)
-    audited = Audit(frame, sensitive_attribute_column=["group"])
+    audited = Audit(frame, label_column="label_value", sensitive_attribute_column=["group"])
     audited.audit(bias_args=significance)
     table = audited.metrics_df.set_index("attribute_value")
     return {f"{ours} {g}": table.loc[g, own] for ours, own in NAMES.items() for g in table.index}
