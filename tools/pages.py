@@ -31,7 +31,8 @@ GENERATED = ("examples", "reproduction")
 """Folders of pages that are made by a script, which is tested instead."""
 
 UNRUN = (
-    *("pip ", "make ", "git ", "python benchmarks/", "python tools/"),
+    *("pip ", "make ", "git ", "python -m venv ", "other/bin/pip "),
+    *("python benchmarks/", "python tools/"),
     *("evenscore reproduce ", "EVENSCORE_DATA="),
 )
 LANGUAGES = {"console", "diff", "json", "python", "sh", "sql", "text", "toml"}
