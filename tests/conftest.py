@@ -89,7 +89,7 @@ def sample(request):
 def compas_folder():
     """The folder with the COMPAS files, or a skip: they may not be distributed."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("EVENSCORE_DATA", beside))
+    folder = Path(os.environ.get("EVENSCORE_DATA", beside)).resolve()
     if not (folder / "compas").is_dir() and not list(folder.glob("compas*.csv")):
         pytest.skip("the COMPAS files are not here: set EVENSCORE_DATA to their folder")
     return folder

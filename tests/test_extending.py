@@ -6,11 +6,11 @@ The things tested here are those of docs/contributing/recipes.md, read from the 
 import io
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import ClassVar
 from unittest.mock import patch
 
 import numpy as np
+import pages
 import pytest
 import reference
 from conftest import draw
@@ -23,15 +23,20 @@ from evenscore.inference.estimate import GapKey
 from evenscore.learning.objective import Objective
 from evenscore.scores.rates import CATALOGUE
 
-PAGE = Path(__file__).parents[1] / "docs" / "contributing" / "recipes.md"
+PAGE = pages.DOCS / "contributing" / "recipes.md"
+CODE = [
+    block.code
+    for block in pages.blocks(PAGE.read_text(encoding="utf-8"))
+    if block.language == "python"
+]
 
 
 def definitions():
     """What the page defines: its blocks that neither load data nor print anything."""
     names = {"__name__": "recipes", "np": np, "es": es}
-    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
-        if "print(" not in block and "load_" not in block:
-            exec(compile(block, PAGE.name, "exec"), names)
+    for code in CODE:
+        if "print(" not in code and "load_" not in code:
+            exec(compile(code, PAGE.name, "exec"), names)
     return names
 
 
@@ -40,7 +45,6 @@ Exposure, Medians, WaveScorer = (RECIPES[name] for name in ("Exposure", "Medians
 
 
 def test_recipes_are_short():
-    text = PAGE.read_text(encoding="utf-8")
     most = {
         "rate = Rate(": 15,
         "read_notions(": 12,
@@ -49,10 +53,8 @@ def test_recipes_are_short():
         "(FairScorer)": 45,
     }
     for start, lines in most.items():
-        [block] = [
-            own for own in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if start in own
-        ]
-        assert len(block.splitlines()) <= lines
+        [code] = [code for code in CODE if start in code]
+        assert len(code.splitlines()) <= lines
 
 
 # ---------------------------------------------------------------------- a rate, a notion

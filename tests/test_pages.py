@@ -1,6 +1,8 @@
 """The documentation: every block runs and prints what is shown, and every link leads somewhere."""
 
 import re
+import subprocess
+import sys
 
 import api_pages
 import pages
@@ -16,18 +18,12 @@ def name(page):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_block_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch):
-    monkeypatch.setenv("MPLBACKEND", "agg")
-    for block, printed in pages.run(page, tmp_path):
-        if block.shown is not None:
-            assert pages.agrees(printed, block.shown), f"line {block.line} prints\n{printed}"
-    drawn = {path.name for path in tmp_path.iterdir()}
-    for picture in pages.pictures(page):
-        assert picture.exists()
-        if picture.parent == page.parent / "images" and page.parent.name == "gallery":
-            assert picture.name in drawn or page.name == "index.md", f"{picture} is not drawn"
+def test_every_block_runs_and_prints_what_is_shown(page):
+    """In an interpreter of its own, as a reader would."""
+    command = [sys.executable, pages.__file__, page]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -46,6 +42,15 @@ def test_a_block_that_prints_something_else_is_noticed(tmp_path):
     (_, first), (block, second) = pages.run(page, tmp_path)
     assert (first, second, block.shown) == ("", "1\n", "2\n")
     assert not pages.agrees(second, block.shown)
+
+
+def test_a_page_that_prints_something_else_fails(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(1)\n```\n\n```text\n9\n```\n")
+    command = [sys.executable, pages.__file__, page]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "line 1 prints\n1" in done.stdout
 
 
 def test_a_command_that_fails_is_noticed(tmp_path):

@@ -28,10 +28,9 @@ def test_everything_names_one_version():
     assert problems(tag=f"v{es.__version__}") == []
 
 
-def test_the_newest_entry_of_the_change_log_has_a_date():
-    entry = re.search(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)[1]
-    version, day = re.fullmatch(r"(\S+) \((\S+)\)", entry).groups()
-    assert version == es.__version__
+def test_the_entry_of_this_version_has_a_date():
+    entries = re.findall(r"^## (\S+) \((\S+)\)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    day = dict(entries)[es.__version__]
     assert date.fromisoformat(day).isoformat() == day
 
 
@@ -46,7 +45,7 @@ def test_another_tag_is_a_problem(tag):
         ("src/evenscore/__init__.py", es.__version__, "9.9.9", "the package is 9.9.9."),
         ("CITATION.cff", f"version: {es.__version__}", "version: 9.9.9", "says version 9.9.9"),
         ("CITATION.cff", "date-released: 2", "date-released: 3", "CHANGELOG.md begins with"),
-        ("CHANGELOG.md", "## ", "## 9.9.9 (unreleased)\n\n## ", "begins with '9.9.9 (unreleased)'"),
+        ("CHANGELOG.md", "## ", "## 9.9.9 (2027-01-01)\n\n## ", "begins with '9.9.9 (2027-01-01)'"),
     ],
 )
 def test_a_file_that_disagrees_is_a_problem(copy, file, old, new, said):
@@ -55,11 +54,22 @@ def test_a_file_that_disagrees_is_a_problem(copy, file, old, new, said):
     assert any(said in problem for problem in problems(copy))
 
 
+def test_what_is_not_released_yet_may_be_written_down_but_not_published(copy):
+    file = copy / "CHANGELOG.md"
+    file.write_text(
+        file.read_text("utf-8").replace("## ", "## 9.9.9 (unreleased)\n\n## ", 1), "utf-8"
+    )
+    assert problems(copy) == []
+    [said] = problems(copy, tag=f"v{es.__version__}")
+    assert "begins with '9.9.9 (unreleased)'" in said
+
+
 def test_an_entry_without_a_date_is_a_problem(copy):
     for file in ("CITATION.cff", "CHANGELOG.md"):
         altered = re.sub(r"\d{4}-\d\d-\d\d", "unreleased", (copy / file).read_text("utf-8"))
         (copy / file).write_text(altered, encoding="utf-8")
-    assert problems(copy)[0].startswith("'unreleased' in CITATION.cff is not a date")
+    said = problems(copy, tag=f"v{es.__version__}")
+    assert any("'unreleased' in CITATION.cff is not a date" in problem for problem in said)
 
 
 def test_nothing_is_published_before_tag_and_files_are_checked():

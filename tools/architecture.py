@@ -256,7 +256,7 @@ def _way(start: tuple[int, int], end: tuple[int, int]) -> str:
 
 
 def about(number: int) -> str:
-    """A count that is not meant to be exact: the next hundred, or the number if there are fewer.
+    """A count that is not meant to be exact: the nearest hundred, or the number if there are fewer.
 
     >>> about(37), about(1234)
     ('37', '1,200')

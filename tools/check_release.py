@@ -1,7 +1,7 @@
 """Say whether everything that names the version names the same one; run before files are published.
 
-    python tools/check_release.py           # the change log's newest version must have a date
-    python tools/check_release.py v0.2.0    # and this tag must be that version's
+    python tools/check_release.py           # what is not released yet may stand on top
+    python tools/check_release.py v0.2.0    # the newest version must have this tag, and a date
 
 A problem is one line each, and exit code 1.
 """
@@ -18,7 +18,8 @@ def problems(root: Path = ROOT, tag: str | None = None) -> list[str]:
     version = _found(root / "src/evenscore/__init__.py", r'^__version__ = "(.+)"$')
     cited = _found(root / "CITATION.cff", r"^version: (.+)$")
     released = _found(root / "CITATION.cff", r"^date-released: (.+)$")
-    entry = _found(root / "CHANGELOG.md", r"^## (.+)$")
+    newest = r"^## (.+)$" if tag is not None else r"^## (.+(?<!\(unreleased\)))$"
+    entry = _found(root / "CHANGELOG.md", newest)
     expected = {
         f"CITATION.cff says version {cited}": cited == version,
         f"CHANGELOG.md begins with '{entry}', not with '{version} ({released})', the date of "

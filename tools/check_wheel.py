@@ -128,6 +128,9 @@ def main(parts: list[str], built: Path | None) -> None:
         wheels, archives = [*built.glob("*.whl")], [*built.glob("*.tar.gz")]
         if len(wheels) != 1 or len(archives) != 1:
             sys.exit(f"{built} should hold one wheel and one source archive.")
+        unknown = sorted({*parts} - {*checks})
+        if unknown:
+            sys.exit(f"There is no part {unknown[0]}: the parts are {', '.join(checks)}.")
         for part in parts or checks:
             print(f"== wheel: {part}", flush=True)
             checks[part](Built(wheels[0].resolve(), archives[0].resolve(), folder))

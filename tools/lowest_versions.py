@@ -4,7 +4,7 @@
     pip install -c lowest.txt '.[boosted,files,test]'
 
 Arguments are the extras to include. Every requirement must have a lower bound, so that the bounds
-that are promised are the bounds that are tested; it may have a cap on the major version.
+that are promised are the bounds that are tested; it may have a cap.
 """
 
 import re
@@ -29,7 +29,7 @@ def lowest_versions(project: dict, extras: list[str]) -> list[str]:
 
 
 def _lowest(requirement: str) -> str:
-    found = re.fullmatch(r"([\w.-]+)(?:\[[\w,]+\])?>=([\w.]+)(?:,<\d+)?", requirement)
+    found = re.fullmatch(r"([\w.-]+)(?:\[[\w,]+\])?>=([\w.]+)(?:,<[\d.]+)?", requirement)
     if found is None:
         raise ValueError(f"{requirement!r} is not of the form name>=version.")
     return f"{found[1]}=={found[2]}"

@@ -3,10 +3,10 @@
     python tools/notebooks.py             all of examples/*.py
     python tools/notebooks.py credit      one of them
 
-Needs `pip install nbformat nbclient ipykernel` beside evenscore[boosted,files]; the example of
-justice needs the COMPAS files (EVENSCORE_DATA). Writes examples/NAME.ipynb, docs/examples/NAME.md
-and docs/examples/images/NAME-k.png. The same script with the same numbers gives the same files:
-there are no times, no paths and no warnings in them.
+Needs evenscore[boosted,files,docs]; the example of justice needs the COMPAS files (EVENSCORE_DATA).
+Writes examples/NAME.ipynb, docs/examples/NAME.md and docs/examples/images/NAME-k.png. The same
+script with the same numbers gives the same files: there are no times, no paths and no warnings in
+them.
 """
 
 import base64

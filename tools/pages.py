@@ -19,7 +19,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,7 +139,7 @@ def _python(block: Block, page: Path, names: dict[str, Any]) -> str:
     """Lines of errors are those of the page."""
     printed = io.StringIO()
     code = "\n" * block.line + block.code
-    with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+    with contextlib.redirect_stdout(printed):
         exec(compile(code, str(page), "exec"), names)
     return printed.getvalue()
 
@@ -164,6 +163,11 @@ def pictures(page: Path) -> list[Path]:
     """The pictures that a page shows."""
     shown = _PICTURE.findall(page.read_text(encoding="utf-8"))
     return [page.parent / name for name in shown if "://" not in name]
+
+
+def _draws(page: Path) -> bool:
+    """Whether a page should draw its pictures itself."""
+    return page.parent.name == "gallery" and page.name != "index.md"
 
 
 def _updated(page: Path, ran: list[tuple[Block, str]]) -> str:
@@ -200,11 +204,14 @@ def main() -> int:
                 for block, printed in differ:
                     wrong += 1
                     print(f"{page}, line {block.line} prints\n{printed}")
-            for picture in pictures(page) if given.pictures else []:
-                drawn = Path(folder) / picture.name
-                if drawn.exists():
+            drawn = {path.name for path in Path(folder).iterdir()}
+            for picture in pictures(page):
+                if given.pictures and picture.name in drawn:
                     picture.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(drawn, picture)
+                    shutil.copyfile(Path(folder) / picture.name, picture)
+                if not picture.exists() or (_draws(page) and picture.name not in drawn):
+                    wrong += 1
+                    print(f"{page} shows {picture.name}, which is not there or not drawn by it.")
         print(f"{page.name}: {len(ran)} blocks")
     return 1 if wrong else 0
 

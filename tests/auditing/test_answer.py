@@ -100,3 +100,35 @@ def test_it_is_stored_and_never_changes_its_mind():
 def test_the_worst_of_several():
     assert worst(["even", "even"]) == "even"
     assert worst(["even", "unclear", "gap"]) == "gap"
+
+
+def test_a_tolerance_that_nothing_could_be_beyond_is_said_to_be_too_coarse():
+    """Of 5 % that are inspected, clean places of one group may be four times as many."""
+    rng = np.random.default_rng(0)
+    n = 20_000
+    group, y = rng.choice(["a", "b"], n), rng.random(n) < 0.2
+    score = rng.normal(size=n) + 1.5 * y + 0.6 * (group == "a")
+    cuts = es.Cuts(at=(0.05,))
+    fair = es.RateConstraint("fpr", cuts=cuts)
+
+    def answer(tolerance):
+        return es.audit(
+            y, score, sensitive_features=group, cuts=cuts, constraints=fair, tolerance=tolerance
+        ).answer
+
+    coarse = answer(0.05)
+    assert coarse.verdict == "even"
+    assert "too coarse for these cuts" in coarse.text
+    assert "Nothing needs to be done" not in " ".join(coarse.remedies)
+    assert "--tolerance" in coarse.remedies[0]
+    fine = answer(0.01)
+    assert fine.verdict == "gap"
+    assert "too coarse" not in fine.text
+
+
+def test_a_tolerance_beside_large_rates_is_not_too_coarse():
+    y, score, sex = people(20_000, 0.0)
+    result = es.audit(y, score, sensitive_features=sex, words=LOAN, cuts=es.Cuts(at=(0.4,)))
+    assert result.answer.verdict == "even"
+    assert "too coarse" not in result.answer.text
+    assert "Nothing needs to be done" in result.answer.remedies[0]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenscore.scores.rates import CATALOGUE, RATES, rate_names
+from evenscore.scores.rates import CATALOGUE, RATES, Rate, rate_names
 
 PLACES = {"tn": (0, 0), "fp": (0, 1), "fn": (1, 0), "tp": (1, 1)}
 
@@ -116,3 +116,17 @@ def test_the_mean_influence_is_none(rate):
     unit = rate.influence(shares, totals)
     sides = np.stack([totals * (1 - shares), totals * shares], axis=1)
     np.testing.assert_allclose(np.sum(unit * sides, axis=(0, 1)), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("counted", "among", "said"),
+    [
+        (((0, 2), (0, 1)), ((1, 1), (1, 1)), "zeros and ones"),
+        (((0, 0.5), (0, 1)), ((1, 1), (1, 1)), "zeros and ones"),
+        ((0, 1), ((1, 1), (1, 1)), "zeros and ones"),
+        (((0, 1), (0, 1)), ((0, 0), (1, 1)), "not among its whole"),
+    ],
+)
+def test_tables_that_are_no_rate_are_refused(counted, among, said):
+    with pytest.raises(ValueError, match=f"'odd'.*{said}"):
+        Rate("odd", "odd rate", counted, among)

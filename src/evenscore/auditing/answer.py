@@ -26,7 +26,11 @@ def answer_of(result: AuditResult) -> Answer:
     text = _text(result, verdict)
     if audits:
         text += f" {_by_column(verdicts, together, verdict)}"
-    remedies = tuple(_remedies(result, [*audits.values(), result], verdict))
+    everything = [*audits.values(), result]
+    dwarfed = [] if verdict == "gap" else [gap for audit in everything for gap in _dwarfed(audit)]
+    if dwarfed:
+        text += f" {_too_coarse(result, dwarfed)}"
+    remedies = tuple(_remedies(result, everything, verdict, coarse=bool(dwarfed)))
     return Answer(verdict, text, remedies)
 
 
@@ -47,6 +51,29 @@ def _verdict(result: AuditResult) -> Fairness:
     if known and (certified_at_the_cuts(result) or all(gap.verdict == "within" for gap in gaps)):
         return "even"
     return "unclear"
+
+
+def _dwarfed(result: AuditResult) -> Iterator[Estimate]:
+    """Gaps that the tolerance hides: it is as large as anything that could be seen there.
+
+    Two rates differ by no more than the larger one, nor by more than what the smaller one lacks to
+    100 %.
+    """
+    for gap in result.cut_gaps:
+        low, high = sorted((gap.first_value, gap.second_value))
+        if abs(gap.value) > 0.0 and min(high, 1.0 - low) <= result.settings.tolerance:
+            yield gap
+
+
+def _too_coarse(result: AuditResult, gaps: list[Estimate]) -> str:
+    """What the tolerance hides most."""
+    widest = max(gaps, key=lambda gap: abs(gap.value))
+    rates = " and ".join(f"{rate:.1%}" for rate in (widest.first_value, widest.second_value))
+    return (
+        f"But a tolerance of {points(result.settings.tolerance)} is too coarse for these cuts: "
+        f"where the groups differ most, the rates themselves are {rates}, so that hardly any "
+        "difference could be beyond it."
+    )
 
 
 def _text(result: AuditResult, verdict: Fairness) -> str:
@@ -85,13 +112,21 @@ def _by_column(verdicts: dict[str, Fairness], together: Fairness, verdict: Fairn
     return f"That is so {combined}, and not by one of them alone."
 
 
-def _remedies(result: AuditResult, audits: list[AuditResult], verdict: Fairness) -> Iterator[str]:
+def _remedies(
+    result: AuditResult, audits: list[AuditResult], verdict: Fairness, *, coarse: bool
+) -> Iterator[str]:
     """What can be done about it."""
-    if verdict == "even":
+    if coarse:
         yield (
-            "Nothing needs to be done at these cuts. Audit again when the cuts, the population or "
-            "the score change."
+            "Choose a tolerance that is small beside the rates at these cuts (tolerance=, "
+            "--tolerance), and audit again."
         )
+    if verdict == "even":
+        if not coarse:
+            yield (
+                "Nothing needs to be done at these cuts. Audit again when the cuts, the "
+                "population or the score change."
+            )
         others = [gap for audit in audits for gap in audit.beyond]
         if others:
             yield (

@@ -62,6 +62,16 @@ class Rate:
     phrase: str = ""
     remark: str = ""
 
+    def __post_init__(self) -> None:
+        given = [np.asarray(table) for table in (self.counted, self.among)]
+        if any(one.shape != (2, 2) or not np.isin(one, (0, 1)).all() for one in given):
+            raise ValueError(
+                f"The rate {self.name!r} needs two tables of zeros and ones, counted and among, "
+                "each with a row for the negatives and one for the positives: below the cut, above."
+            )
+        if np.any(given[0] > given[1]):
+            raise ValueError(f"The rate {self.name!r} counts people who are not among its whole.")
+
     @property
     def classes(self) -> tuple[int, ...]:
         """Which classes have to have somebody: 0 for negatives, 1 for positives."""

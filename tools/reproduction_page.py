@@ -1,0 +1,35 @@
+"""Put the page that `evenscore reproduce all` wrote on the site, with small pictures.
+
+    python tools/reproduction_page.py results
+
+Copies results/index.md and its figures to docs/reproduction; the figures get 64 colours and are at
+most 1400 pixels wide.
+"""
+
+import sys
+from pathlib import Path
+
+from PIL import Image
+
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "reproduction"
+_WIDEST, _COLOURS = 1400, 64
+
+
+def copy(results: Path, target: Path = TARGET) -> None:
+    """The page and its figures; figures that are no longer made go."""
+    figures = target / "figures"
+    figures.mkdir(parents=True, exist_ok=True)
+    for old in figures.iterdir():
+        old.unlink()
+    (target / "index.md").write_bytes((results / "index.md").read_bytes())
+    for path in sorted((results / "figures").glob("*.png")):
+        with Image.open(path) as picture:
+            small = picture.convert("RGB")
+        small.thumbnail((_WIDEST, 10 * _WIDEST))
+        small.quantize(_COLOURS).save(figures / path.name, optimize=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or not (Path(sys.argv[1]) / "index.md").is_file():
+        sys.exit("Name the folder that `evenscore reproduce all` wrote.")
+    copy(Path(sys.argv[1]))
