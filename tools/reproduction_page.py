@@ -2,8 +2,8 @@
 
     python tools/reproduction_page.py results
 
-Copies results/index.md and its figures to docs/reproduction; the figures get 64 colours and are at
-most 1400 pixels wide.
+Copies results/index.md to docs/reproduction/results.md, and its figures, which get 64 colours and are
+at most 1400 pixels wide.
 """
 
 import sys
@@ -21,7 +21,7 @@ def copy(results: Path, target: Path = TARGET) -> None:
     figures.mkdir(parents=True, exist_ok=True)
     for old in figures.iterdir():
         old.unlink()
-    (target / "index.md").write_bytes((results / "index.md").read_bytes())
+    (target / "results.md").write_bytes((results / "index.md").read_bytes())
     for path in sorted((results / "figures").glob("*.png")):
         with Image.open(path) as picture:
             small = picture.convert("RGB")
