@@ -149,7 +149,7 @@ def _shell(block: Block, page: Path) -> str:
     path = f"{commands}{os.pathsep}{os.environ.get('PATH', '')}"
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", block.code],
-        env={**os.environ, "PATH": path, "COLUMNS": "100", "TERM": "dumb"},
+        env={**os.environ, "PATH": path, "COLUMNS": "84", "TERM": "dumb"},
         capture_output=True,
         text=True,
         check=False,

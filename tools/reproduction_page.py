@@ -2,8 +2,8 @@
 
     python tools/reproduction_page.py results
 
-Copies results/index.md to docs/reproduction/results.md, and its figures, which get 64 colours and are
-at most 1400 pixels wide.
+Copies results/index.md to docs/reproduction/results.md, and its figures, which get 64 colours and
+are at most 1400 pixels wide.
 """
 
 import sys
