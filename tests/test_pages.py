@@ -1,10 +1,13 @@
 """The documentation: every block runs and prints what is shown, and every link leads somewhere."""
 
+import doctest
 import re
 import subprocess
 import sys
 
 import api_pages
+import architecture
+import lowest_versions
 import pages
 import pytest
 
@@ -121,3 +124,8 @@ def test_examples_of_docstrings_become_blocks_of_code():
     )
     taken = docstrings.taken(es.metrics.abroca)
     assert [one.name for one in taken][:3] == ["y_true", "y_score", "sensitive_features"]
+
+
+@pytest.mark.parametrize("module", [api_pages, pages, lowest_versions, architecture])
+def test_examples_in_the_tools_are_true(module):
+    assert doctest.testmod(module).failed == 0

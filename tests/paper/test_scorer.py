@@ -7,6 +7,7 @@ from sklearn.base import clone
 from evenscore import AucConstraint, RocConstraint
 from evenscore.datasets import load_german, make_rings, make_square
 from evenscore.paper import PaperScorer
+from evenscore.paper.descent import Networks
 from evenscore.paper.laws import RingsLaw, SquareLaw
 
 ROC = RocConstraint(on="both", rates=(1 / 8, 1 / 4))
@@ -136,3 +137,12 @@ def test_fit_many_says_what_it_can_vary(german):
     assert paper().fit_many(german.X, german.y, []) == []
     with pytest.raises(ValueError, match="not hidden"):
         paper().fit_many(german.X, german.y, [dict(hidden=(3,))])
+
+
+def test_weights_that_have_died_out_are_settled_after_every_look(monkeypatch):
+    """Or else numbers that are not normal make a fit several times slower."""
+    looks, settle = [], Networks.settle
+    monkeypatch.setattr(Networks, "settle", lambda self: (looks.append(1), settle(self))[1])
+    data = make_square(400, random_state=0)
+    paper(n_iter=200, update_every=50, random_state=0).fit(data.X, data.y)
+    assert len(looks) == 4

@@ -88,7 +88,7 @@ def certified_choice(
     sensitive_features : column, or several
         The groups; of several columns their intersections.
     constraints : name, constraint or list of them, optional
-        What is to be certified; by default what the candidates were asked for.
+        What is to be certified; by default what scorers were asked for. Repairs need it said.
     tolerance : float, default 0.05
         The largest gap that may be, of constraints that have no tolerance of their own.
     confidence_level : float, default 0.95

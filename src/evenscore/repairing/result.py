@@ -162,8 +162,10 @@ class Repair:
     ) -> Certificate:
         """On which rates the repaired score is fair within `tolerance`, by rows *held out*.
 
-        The rows must not be those that the repair was made from: a certificate speaks of a score
-        that did not look at them.
+        Rates are the paper's, of each class by itself, whatever the repair was asked for. Rates at
+        the cuts in use are certified by `certified_choice([repair], …, constraints=…)`. The rows
+        must not be those that the repair was made from: a certificate speaks of a score that did
+        not look at them.
 
         Parameters
         ----------
