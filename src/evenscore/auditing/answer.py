@@ -16,6 +16,8 @@ from evenscore.inference.estimate import Estimate, percent
 WORST: tuple[Fairness, ...] = ("gap", "unclear", "even")
 """Verdicts, the worst first."""
 
+_FAR_ABOVE = 1.5  # times: no difference that a tolerance as large as the rates should hide
+
 
 def answer_of(result: AuditResult) -> Answer:
     """The answer of an audit, and of each column of groups by itself if there are several."""
@@ -54,14 +56,17 @@ def _verdict(result: AuditResult) -> Fairness:
 
 
 def _dwarfed(result: AuditResult) -> Iterator[Estimate]:
-    """Gaps that the tolerance hides: it is as large as anything that could be seen there.
+    """Gaps that the tolerance hides: as large as both rates, one of which is far above the other.
 
-    Two rates differ by no more than the larger one, nor by more than what the smaller one lacks to
-    100 %.
+    Rates near 100 % are looked at by what they lack: 99.5 % and 98 % refused are 0.5 % and 2 % that
+    are not.
     """
     for gap in result.cut_gaps:
         low, high = sorted((gap.first_value, gap.second_value))
-        if abs(gap.value) > 0.0 and min(high, 1.0 - low) <= result.settings.tolerance:
+        if high + low > 1.0:
+            low, high = 1.0 - high, 1.0 - low
+        chance = gap.low <= 0.0 <= gap.high
+        if not chance and _FAR_ABOVE * low < high <= result.settings.tolerance:
             yield gap
 
 
@@ -70,9 +75,8 @@ def _too_coarse(result: AuditResult, gaps: list[Estimate]) -> str:
     widest = max(gaps, key=lambda gap: abs(gap.value))
     rates = " and ".join(f"{rate:.1%}" for rate in (widest.first_value, widest.second_value))
     return (
-        f"But a tolerance of {points(result.settings.tolerance)} is too coarse for these cuts: "
-        f"where the groups differ most, the rates themselves are {rates}, so that hardly any "
-        "difference could be beyond it."
+        f"But a tolerance of {points(result.settings.tolerance)} is too coarse for such rates: "
+        f"where the groups differ most, they are {rates}."
     )
 
 
