@@ -65,6 +65,7 @@ SCRIPTS = {
         "--rows 5000 --repeats 5 --scorers linear",
     ),
     "fit_cost": Sizes("--data adult", "--data adult --asked rates"),
+    "paper_networks": Sizes("", "--iterations 1000"),
     "cluster": Sizes("rounds --repeats 5", "rounds --repeats 5 --rows 20000"),
 }
 
