@@ -325,6 +325,17 @@ def answered(tmp_path, rows, *options):
     return tmp_path / "answer.csv", tmp_path / "answer.parquet"
 
 
+def alike(one, other):
+    """The same but for the last digits of numbers, which depend on the order of sums."""
+    if isinstance(other, dict):
+        return one.keys() == other.keys() and all(alike(one[name], other[name]) for name in other)
+    if isinstance(other, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    if isinstance(other, float):
+        return one == pytest.approx(other, rel=1e-9, abs=1e-12)
+    return one == other
+
+
 @pytest.mark.slow
 def test_the_answer_to_the_query_is_the_audit(tmp_path, rows):
     rows["w"] = np.random.default_rng(0).integers(0, 5, 900).tolist()
@@ -335,7 +346,7 @@ def test_the_answer_to_the_query_is_the_audit(tmp_path, rows):
         del expected["warnings"]  # the answer does not say how many people have no weight
         for answer in answered(tmp_path, rows, *weighed):
             found = audited(tmp_path, answer, "--aggregated", *COLUMNS)
-            assert {name: found[name] for name in expected} == expected
+            assert alike({name: found[name] for name in expected}, expected)
 
 
 @pytest.mark.slow

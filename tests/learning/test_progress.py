@@ -24,6 +24,16 @@ def test_nothing_is_said_unless_asked_nor_where_nobody_looks(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_packages_of_notebooks_that_are_loaded_do_not_make_one(monkeypatch, capsys):
+    module = types.ModuleType("IPython")
+    module.get_ipython = lambda: None
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    with progress("Scorer", 1, verbose=True) as advance:
+        advance("")
+    assert capsys.readouterr() == ("", "")
+
+
 def test_a_notebook_has_a_bar_of_its_own(monkeypatch):
     handle, first = Handle(), []
 
@@ -34,8 +44,8 @@ def test_a_notebook_has_a_bar_of_its_own(monkeypatch):
 
     module = types.ModuleType("IPython")
     module.display = types.SimpleNamespace(display=display)
+    module.get_ipython = lambda: types.SimpleNamespace(kernel=object())
     monkeypatch.setitem(sys.modules, "IPython", module)
-    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
     monkeypatch.setattr("evenscore.learning.progress._EVERY", -1.0)
     with progress("<Scorer>", 2, verbose=True) as advance:
         advance("AUC 0.9")

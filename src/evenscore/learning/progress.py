@@ -19,7 +19,7 @@ def progress(title: str, total: int, *, verbose: bool | int) -> Iterator[Advance
     if not verbose:
         yield lambda text: None
         return
-    if "ipykernel" in sys.modules:
+    if _in_a_notebook():
         bar = NotebookBar(title, total)
         yield bar.advance
         bar.finish()
@@ -35,6 +35,12 @@ def progress(title: str, total: int, *, verbose: bool | int) -> Iterator[Advance
         task = shown.add_task(title, total=total, text="")
         yield lambda text: shown.update(task, advance=1, text=text)
         shown.update(task, completed=total)
+
+
+def _in_a_notebook() -> bool:
+    """Whether a kernel runs this: others, such as Dask, load its package where it is installed."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
 
 
 class NotebookBar:
