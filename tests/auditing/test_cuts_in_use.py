@@ -645,3 +645,21 @@ def test_anybody_without_outcomes_gives_a_valid_audit_or_one_sentence(people, cu
     assert not re.search(r"\bnan\b", str(result))
     for gap in result.gaps:
         assert not np.isnan(gap.low) or gap.warnings
+
+
+def test_shares_of_people_are_called_so():
+    """Refused among people who repaid; but shares of people who repaid, where these are counted."""
+    rng = np.random.default_rng(0)
+    y, group = rng.random(400) < 0.4, rng.choice(["a", "b"], 400)
+    cuts = es.Cuts(at=(0.3,))
+    words = es.Words(positives="people who repaid", selected="granted a loan")
+    for rate, said in (
+        ("precision", "in the shares of people who repaid among those granted a loan"),
+        ("fnr", "in the shares not granted a loan among people who repaid"),
+    ):
+        fair = es.RateConstraint(rate, cuts=cuts)
+        score = rng.normal(size=400) + y
+        result = es.audit(
+            y, score, sensitive_features=group, cuts=cuts, constraints=fair, words=words
+        )
+        assert any(said in finding.text for finding in result.findings)

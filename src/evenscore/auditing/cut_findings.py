@@ -152,9 +152,11 @@ def _worst(result: AuditResult, gaps: Iterable[Estimate]) -> Estimate:
 
 
 def rate_words(result: AuditResult, gap: Estimate) -> str:
-    """The rate that a gap compares, in the user's words: 'refused among people who repaid'."""
-    heading = rate_heading(gap.name.removesuffix("_gap"), result.settings.words)
-    return heading[:1].lower() + heading[1:]
+    """Which shares a gap compares: 'refused among people who repaid', 'of people who repaid …'."""
+    name = gap.name.removesuffix("_gap")
+    heading = rate_heading(name, result.settings.words)
+    counted = "of " if CATALOGUE[name].heading.startswith("{positives}") else ""
+    return f"{counted}{heading[:1].lower()}{heading[1:]}"
 
 
 def rate_title(gap: Estimate) -> str:
