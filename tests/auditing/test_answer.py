@@ -1,5 +1,7 @@
 """The answer that a report opens with agrees with the verdicts, and says what can be done."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -119,6 +121,7 @@ def test_a_tolerance_that_nothing_could_be_beyond_is_said_to_be_too_coarse():
     coarse = answer(0.05)
     assert coarse.verdict == "even"
     assert "too coarse for such rates" in coarse.text
+    assert re.search(r"they are \d\.\d% for group a and \d\.\d% for group b\.$", coarse.text)
     assert "Nothing needs to be done" not in " ".join(coarse.remedies)
     assert "--tolerance" in coarse.remedies[0]
     fine = answer(0.01)

@@ -73,7 +73,9 @@ def _dwarfed(result: AuditResult) -> Iterator[Estimate]:
 def _too_coarse(result: AuditResult, gaps: list[Estimate]) -> str:
     """What the tolerance hides most."""
     widest = max(gaps, key=lambda gap: abs(gap.value))
-    rates = " and ".join(f"{rate:.1%}" for rate in (widest.first_value, widest.second_value))
+    sides = ((widest.first_value, widest.first), (widest.second_value, widest.second))
+    words = result.settings.words
+    rates = " and ".join(f"{rate:.1%} for {words.whom(group)}" for rate, group in sides)
     return (
         f"But a tolerance of {points(result.settings.tolerance)} is too coarse for such rates: "
         f"where the groups differ most, they are {rates}."
