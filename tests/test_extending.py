@@ -12,9 +12,9 @@ from unittest.mock import patch
 import numpy as np
 import pages
 import pytest
-import reference
-from conftest import draw
 from rich.console import Console
+from support import reference
+from support.making import draw
 
 import evenscore as es
 from evenscore.auditing.blocks import BLOCKS, register

@@ -5,11 +5,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from conftest import draw
 from fairlearn.metrics import MetricFrame
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_validate
+from support.making import draw
 
 import evenscore as es
 from evenscore import metrics

@@ -7,10 +7,10 @@ import jsonschema
 import numpy as np
 import pytest
 from audit_schema import audit_schema
-from conftest import draw, every_family
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import Rows, roc, split_roc
+from support.making import draw, every_family
+from support.reference import Rows, roc, split_roc
 
 import evenscore as es
 from evenscore import GroupedScores, datasets

@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 import pytest
-from binning import BinnedRows, drawn_rows
 from rich.console import Console
+from support.binning import BinnedRows, drawn_rows
 
 import evenscore as es
 from evenscore.auditing.audit import audit_scores

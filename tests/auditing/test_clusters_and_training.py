@@ -7,7 +7,7 @@ import jsonschema
 import numpy as np
 import pytest
 from audit_schema import audit_schema
-from conftest import every_family
+from support.making import every_family
 
 import evenscore as es
 

@@ -8,9 +8,9 @@ import jsonschema
 import numpy as np
 import pytest
 from audit_schema import audit_schema
-from conftest import draw, every_family
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.making import draw, every_family
 
 import evenscore as es
 from evenscore.auditing.blocks import BLOCKS, CutsInUse

@@ -7,8 +7,8 @@ import jsonschema
 import numpy as np
 import pytest
 from audit_schema import audit_schema
-from conftest import draw, every_family
-from reference import Rows
+from support.making import draw, every_family
+from support.reference import Rows
 
 import evenscore as es
 from evenscore import GroupedScores

@@ -9,7 +9,7 @@ import jsonschema
 import numpy as np
 import pytest
 from audit_schema import audit_schema
-from conftest import draw
+from support.making import draw
 
 import evenscore as es
 from evenscore.auditing.declared import Declared

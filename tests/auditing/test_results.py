@@ -13,8 +13,8 @@ import pandas as pd
 import polars as pl
 import pytest
 from audit_schema import SCHEMA_FILE, audit_schema, schema_text
-from conftest import draw, every_family
-from reference import Rows
+from support.making import draw, every_family
+from support.reference import Rows
 
 import evenscore as es
 from evenscore import GroupedScores

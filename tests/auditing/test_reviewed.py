@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import every_family
+from support.making import every_family
 from test_extending import Exposure
 
 import evenscore as es

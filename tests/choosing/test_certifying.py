@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import often
 from rich.console import Console
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from support.making import often
 
 import evenscore as es
 from evenscore import AucConstraint, Cuts, LinearScorer, RateConstraint, certified_choice

@@ -3,8 +3,8 @@ import math
 
 import numpy as np
 import pytest
-from conftest import often
 from scipy.stats import multivariate_normal, norm
+from support.making import often
 
 import evenscore as es
 from evenscore.choosing.assumed_law import AssumedLaw, expected_table

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from running import numbers, numbers_of, people, refused, run, write, write_parquet
+from support.commands import numbers, numbers_of, people, refused, run, write, write_parquet
 
 import evenscore as es
 

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from running import numbers, numbers_of, people, read, refused, run, write, write_parquet
 from sklearn.metrics import roc_auc_score
+from support.commands import numbers, numbers_of, people, read, refused, run, write, write_parquet
 
 import evenscore as es
 

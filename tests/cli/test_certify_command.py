@@ -2,7 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from running import people, read, refused, run, write
+from support.commands import people, read, refused, run, write
 
 import evenscore as es
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from running import numbers, people, refused, run, write, write_parquet
+from support.commands import numbers, people, refused, run, write, write_parquet
 
 import evenscore as es
 from evenscore.files.models import load_model

@@ -7,8 +7,8 @@ import zipfile
 import numpy as np
 import pytest
 import skops.io
-from running import numbers, people, read, refused, run, write, write_parquet
 from sklearn.linear_model import LogisticRegression
+from support.commands import numbers, people, read, refused, run, write, write_parquet
 
 import evenscore as es
 from evenscore.choosing.path import CHOSEN_HERE

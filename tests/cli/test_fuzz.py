@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from running import numbers, run
+from support.commands import numbers, run
 
 from evenscore.scores.labels import label_text
 

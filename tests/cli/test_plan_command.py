@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from running import refused, run
+from support.commands import refused, run
 
 import evenscore as es
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import often
+from support.making import often
 
 from evenscore.cli import errors, process
 

@@ -2,7 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from running import numbers, people, read, refused, run, write, write_parquet
+from support.commands import numbers, people, read, refused, run, write, write_parquet
 
 import evenscore as es
 

@@ -12,8 +12,8 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from conftest import often
-from running import people, refused, run, write, write_parquet
+from support.commands import people, refused, run, write, write_parquet
+from support.making import often
 
 import evenscore as es
 from evenscore.auditing import provenance as recorded

@@ -4,7 +4,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from running import numbers, people, refused, run, write, write_parquet
+from support.commands import numbers, people, refused, run, write, write_parquet
 
 import evenscore as es
 from evenscore.files import people as people_module

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import skops.io
-from running import refused, run
+from support.commands import refused, run
 
 import evenscore as es
 from evenscore.files.archives import canonical

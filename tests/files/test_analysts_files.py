@@ -4,14 +4,10 @@ refused in one sentence, and then the commands that the refusal advises are run.
 import csv
 import gzip
 import io
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
-from running import advised, people, read, run, write
+from support.commands import advised, people, read, run, write
 
 from evenscore.files.features import read_features, read_training
 from evenscore.files.opening import open_table

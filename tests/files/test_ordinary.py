@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from running import people, refused, run, write
+from support.commands import people, refused, run, write
 
 from evenscore import AuditResult, GroupedScores, Repair
 from evenscore.auditing.provenance import InputFile

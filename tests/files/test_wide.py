@@ -7,7 +7,7 @@ all columns of a view for every query of it: no clock is needed to see either.
 import duckdb
 import numpy as np
 import pytest
-from cli.running import run
+from support.commands import run
 
 from evenscore.files import opening
 from evenscore.files.features import read_training

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from conftest import draw, gap_estimates, often
+from support.making import draw, gap_estimates, often
 
 from evenscore import AucConstraint, GroupedScores, RocConstraint, constraint_names
 from evenscore.gaps import as_constraints

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from binning import BinnedRows, binned_rows, bins_of, drawn_rows
 from hypothesis import given
 from hypothesis import strategies as st
+from support.binning import BinnedRows, binned_rows, bins_of, drawn_rows
 
 from evenscore import CurveConstraint, Cuts, RateConstraint, RocConstraint, rate_names
 from evenscore.gaps import AucConstraint, EstimateSettings

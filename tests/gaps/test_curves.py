@@ -4,10 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
-import reference
-from conftest import draw, often
 from hypothesis import given
 from hypothesis import strategies as st
+from support import reference
+from support.making import draw, often
 
 import evenscore as es
 from evenscore import CurveConstraint, Cuts, GroupedScores, RateConstraint

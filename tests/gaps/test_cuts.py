@@ -4,10 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import draw
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_cuts import Sample
+from support.making import draw
+from support.naive_cuts import Sample
 
 from evenscore import Cuts, GroupedScores
 from evenscore.gaps.cuts import check_cuts

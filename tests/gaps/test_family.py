@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import reference
-from conftest import draw
 from hypothesis import given
 from hypothesis import strategies as st
+from support import reference
+from support.making import draw
 
 from evenscore import (
     AucConstraint,

@@ -4,10 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import draw
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_cuts import NAMES, Sample
+from support.making import draw
+from support.naive_cuts import NAMES, Sample
 
 from evenscore import Cuts, GroupedScores, RateConstraint, rate_names
 from evenscore.gaps import EstimateSettings

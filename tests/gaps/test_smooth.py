@@ -2,9 +2,9 @@ import math
 
 import numpy as np
 import pytest
-from conftest import draw
 from hypothesis import given
 from hypothesis import strategies as st
+from support.making import draw
 
 from evenscore.gaps.smooth import Grid, logistic_slope, smooth_cells
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from binning import drawn_rows
-from conftest import draw, gap_estimates, often
+from support.binning import drawn_rows
+from support.making import draw, gap_estimates, often
 
 from evenscore import GroupedScores, RocConstraint, RocCurve
 from evenscore.gaps.roc import anchored_gaps

@@ -4,7 +4,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from conftest import gap_estimates
+from support.making import gap_estimates
 
 from evenscore import AucConstraint, GroupedScores, constraint_names
 from evenscore.gaps import as_constraints

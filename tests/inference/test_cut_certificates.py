@@ -6,9 +6,9 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from conftest import draw, often
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.making import draw, often
 
 from evenscore import Cuts, GroupedScores, RateConstraint
 from evenscore.inference import CutCertificate, certify_rates

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from binning import binned_rows, drawn_rows
-from conftest import draw
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
+from support.binning import binned_rows, drawn_rows
+from support.making import draw
 
 from evenscore import GroupedScores, RocConstraint
 from evenscore.gaps import EstimateSettings

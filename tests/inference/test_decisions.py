@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import draw, often
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 from scipy.stats import t as student_t
+from support.making import draw, often
 
 import evenscore as es
 from evenscore.gaps import EstimateSettings, as_constraints

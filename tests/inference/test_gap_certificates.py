@@ -2,8 +2,8 @@ import math
 
 import numpy as np
 import pytest
-from conftest import often
 from scipy.stats import norm
+from support.making import often
 
 from evenscore.inference.gap_certificates import certify_gaps, times_to_decide
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import draw, gap_estimates, often
+from support.making import draw, gap_estimates, often
 
 from evenscore import AucConstraint, GroupedScores, constraint_names
 from evenscore.gaps import as_constraints

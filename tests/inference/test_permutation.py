@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from conftest import draw, often
 from scipy.stats import ks_2samp, permutation_test
+from support.making import draw, often
 
 from evenscore import GroupedScores
 from evenscore.inference import permutation_tests

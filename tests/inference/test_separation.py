@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from binning import binned_rows
-from conftest import draw
 from hypothesis import given
 from scipy.stats import ks_2samp, norm
+from support.binning import binned_rows
+from support.making import draw
 
 from evenscore import GroupedScores
 from evenscore.inference.separation import ks_distances

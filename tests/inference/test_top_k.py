@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from binning import binned_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
+from support.binning import binned_rows
 
 from evenscore import GroupedScores
 from evenscore.inference.top_k import top_k, usual_k

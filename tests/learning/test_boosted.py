@@ -3,13 +3,13 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import allowances
 from scipy import sparse
 from scipy.optimize import brentq
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.making import allowances
 
 from evenscore import BoostedScorer, RocConstraint, constraint_names, metrics
 from evenscore.datasets import load_german

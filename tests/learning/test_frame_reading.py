@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from conftest import often
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.making import often
 
 from evenscore import BoostedScorer, LinearScorer
 from evenscore.learning.exchange import OnePart

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from conftest import draw
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import norm
+from support.making import draw
 
 from evenscore import BoostedScorer, Cuts, LinearScorer, RateConstraint, rate_names
 from evenscore.gaps.cuts import TRAINED

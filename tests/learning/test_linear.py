@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import allowances, often
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -14,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.making import allowances, often
 
 from evenscore import LinearScorer, RocConstraint, constraint_names, metrics
 from evenscore.datasets import load_german, make_rings, make_square

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from conftest import draw
+from support.making import draw
 
 from evenscore import AucConstraint, GroupedScores, RocConstraint, constraint_names
 from evenscore.gaps import as_constraints

@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import allowances, often
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
+from support.making import allowances, often
 
 from evenscore import BoostedScorer, Cuts, LinearScorer, RateConstraint, RocConstraint
 from evenscore.learning import FairScorer, History

@@ -10,9 +10,9 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from conftest import often
 from scipy.optimize import linprog
 from sklearn.metrics import roc_auc_score
+from support.making import often
 
 from evenscore import AucConstraint, GroupedScores
 from evenscore.gaps import as_constraints

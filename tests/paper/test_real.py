@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference import auc, roc
+from support.reference import auc, roc
 
 from evenscore.paper import real, real_data
 from evenscore.paper.plan import QUICK, Plan

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from reference import auc, roc
+from support.reference import auc, roc
 
 from evenscore.paper import synthetic
 from evenscore.paper.laws import RingsLaw, SquareLaw

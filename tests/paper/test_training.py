@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from conftest import draw
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
+from support.making import draw
 
 from evenscore.gaps import RocConstraint, as_constraints
 from evenscore.gaps.smooth import smooth_cells

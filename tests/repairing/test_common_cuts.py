@@ -4,11 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import draw
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
+from support.making import draw
 
 import evenscore as es
 from evenscore.gaps.family import CommonTarget

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from conftest import draw
 from hypothesis import given
 from hypothesis import strategies as st
+from support.making import draw
 
 from evenscore import GroupedScores, RocConstraint
 from evenscore.repairing.cuts import largest_gaps, wanted_cuts, worst_excess

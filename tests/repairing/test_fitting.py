@@ -4,11 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import draw, often
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from reference import Rows, roc
 from sklearn.metrics import roc_auc_score
+from support.making import draw, often
+from support.reference import Rows, roc
 
 import evenscore as es
 from evenscore import GroupedScores, RocConstraint, repair

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from conftest import often
+from support.making import often
 
 from evenscore import GroupedScores, RocConstraint, repair
 from evenscore.repairing.softening import softened

@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import draw
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.making import draw
 
 from evenscore import Cuts, GroupedScores, RateConstraint, RepairedScorer, RocConstraint, repair
 from evenscore.datasets import load_bank

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from conftest import draw
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
+from support.making import draw
 
 from evenscore import GroupedScores
 from evenscore.gaps.equalities import elementary_gaps
@@ -127,7 +127,7 @@ def test_extreme_weights_do_not_overflow():
 
 
 def test_inter_group_curve_meets_the_definition(sample):
-    import reference
+    from support import reference
 
     rows, scores = sample
     rates = [0.05, 1 / 8, 0.25, 1 / 3, 0.77]

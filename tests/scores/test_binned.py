@@ -1,8 +1,8 @@
 """What a table knows of its bins."""
 
 import numpy as np
-from binning import binned_rows, drawn_rows
 from hypothesis import given
+from support.binning import binned_rows, drawn_rows
 
 from evenscore.scores.binned import Binned
 

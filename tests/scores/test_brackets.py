@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from binning import binned_rows, drawn_rows
 from hypothesis import given
 from hypothesis import strategies as st
+from support.binning import binned_rows, drawn_rows
 
 from evenscore.scores import CLASSES
 from evenscore.scores.aucs import auc_matrix, inter_group_curve, overall_auc

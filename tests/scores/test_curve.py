@@ -2,9 +2,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given
 from hypothesis import strategies as st
+from support import reference
 
 from evenscore import RocCurve
 from evenscore.scores.curve import CurveDifference, ReferenceCuts

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from engines import ENGINES, NO_SPARK, SPARK, duckdb_connection, spark
+from support.engines import ENGINES, NO_SPARK, SPARK, duckdb_connection, spark
 
 import evenscore as es
 from evenscore.gaps import Cuts

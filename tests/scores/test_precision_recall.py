@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from conftest import draw, often
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, precision_recall_curve
+from support.making import draw, often
 
 from evenscore import GroupedScores, metrics
 from evenscore.inference.precision_recall import average_precision_estimates

@@ -1,10 +1,10 @@
 """The catalogue of rates: every entry against a confusion matrix, and its slopes."""
 
-import naive_cuts
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import naive_cuts
 
 from evenscore.scores.rates import CATALOGUE, RATES, Rate, rate_names
 

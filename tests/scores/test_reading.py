@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import draw
+from support.making import draw
 
 from evenscore import GroupedScores
 from evenscore.scores import reading

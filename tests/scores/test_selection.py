@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from conftest import draw
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_cuts import Sample
+from support.making import draw
+from support.naive_cuts import Sample
 
 from evenscore import GroupedScores
 from evenscore.scores.selection import POOLS, Ladder

@@ -3,9 +3,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import draw
 from hypothesis import given
 from hypothesis import strategies as st
+from support.making import draw
 
 from evenscore import GroupedScores
 from evenscore.scores.labels import encode

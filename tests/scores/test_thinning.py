@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import draw
+from support.making import draw
 
 from evenscore import GroupedScores, RocCurve
 from evenscore.scores.thinning import coarsened, histogram, outline

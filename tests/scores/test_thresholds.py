@@ -3,10 +3,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from conftest import draw
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import Rows
+from support.making import draw
+from support.reference import Rows
 
 import evenscore as es
 from evenscore import GroupedScores

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import draw
+from support.making import draw
 
 from evenscore import Cuts, GroupedScores, Words, audit
 from evenscore.scores.thresholds import rates_at

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import draw
 from rich.console import Console
+from support.making import draw
 
 import evenscore as es
 from evenscore.auditing import Finding

@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from conftest import draw
-from report_cases import HOSTILE, SCRIPT, case, read
 from rich.console import Console
+from support.making import draw
+from support.report_cases import HOSTILE, SCRIPT, case, read
 
 import evenscore as es
 from evenscore.learning.progress import NotebookBar

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import often
+from support.making import often
 
 import evenscore as es
 from evenscore.auditing.blocks import Crossings

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from conftest import draw
+from support.making import draw
 
 import evenscore as es
 from evenscore.auditing.blocks import (

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from cluster_rows import COLUMNS, FAIR, cluster_rows
-from engines import NO_SPARK, spark
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
+from support.engines import NO_SPARK, spark
 
 import evenscore as es
 from evenscore.learning.engines import ClusterError

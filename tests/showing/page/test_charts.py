@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_cases import SCRIPT, read
+from support.report_cases import SCRIPT, read
 
 from evenscore.gaps.cuts import percent
 from evenscore.showing.page.charts import (

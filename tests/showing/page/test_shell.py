@@ -6,7 +6,7 @@ import re
 
 import jinja2
 import pytest
-from report_cases import SCRIPT, read
+from support.report_cases import SCRIPT, read
 
 from evenscore.showing.page import shell
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
-from closing import closed_figures  # noqa: F401
-from conftest import draw
-from reference import Rows
+from support.making import draw
+from support.reference import Rows
 
 from evenscore.showing.plots import AucMatrixDisplay
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from closing import closed_figures  # noqa: F401
-from conftest import draw, every_family
+from support.making import draw, every_family
 
 from evenscore.auditing.audit import audit
 from evenscore.showing.plots import (

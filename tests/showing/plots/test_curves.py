@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-import reference
-from closing import closed_figures  # noqa: F401
+from support import reference
 
 from evenscore import metrics
 from evenscore.scores.curve import RocCurve

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from closing import closed_figures  # noqa: F401
-from conftest import draw
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex
+from support.making import draw
 
 import evenscore as es
 from evenscore.showing.plots import CutRatesDisplay, figure, figure_bytes

@@ -3,10 +3,9 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from closing import closed_figures  # noqa: F401
-from conftest import draw
 from matplotlib.colors import to_rgb
 from sklearn.linear_model import LogisticRegression
+from support.making import draw
 
 import evenscore as es
 from evenscore import GroupedScores, plots

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
-from closing import closed_figures  # noqa: F401
-from conftest import draw
 from matplotlib.colors import to_rgb
-from reference import Rows
 from sklearn.metrics import roc_curve
+from support.making import draw
+from support.reference import Rows
 
 from evenscore.showing.plots import GroupRocDisplay
 

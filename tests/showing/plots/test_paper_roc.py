@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
-from closing import closed_figures  # noqa: F401
-from conftest import draw
-from reference import roc
 from sklearn.metrics import roc_auc_score, roc_curve
+from support.making import draw
+from support.reference import roc
 
 from evenscore.showing.plots import PaperRocDisplay, figure
 

@@ -2,9 +2,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from closing import closed_figures  # noqa: F401
-from conftest import draw
-from reference import split_roc
+from support.making import draw
+from support.reference import split_roc
 
 from evenscore import GroupedScores
 from evenscore.inference import roc_gap_band

@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from closing import closed_figures  # noqa: F401
 
 from evenscore.showing.plots import GroupRocDisplay, figure, figure_bytes, save
 

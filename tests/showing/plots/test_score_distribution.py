@@ -2,8 +2,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from closing import closed_figures  # noqa: F401
-from conftest import draw
+from support.making import draw
 
 from evenscore.showing.plots import ScoreDistributionDisplay
 

@@ -1,7 +1,6 @@
 import matplotlib
 import matplotlib.pyplot as plt
 import pytest
-from closing import closed_figures  # noqa: F401
 from matplotlib.colors import to_rgb
 
 from evenscore.showing.plots import figure, theme

@@ -1,6 +1,5 @@
 import matplotlib.pyplot as plt
 import pytest
-from closing import closed_figures  # noqa: F401
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.cbook import is_math_text

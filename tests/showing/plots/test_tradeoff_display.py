@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from closing import closed_figures  # noqa: F401
 
 import evenscore as es
 from evenscore.showing.plots import TradeoffDisplay

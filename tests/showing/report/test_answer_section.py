@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from report_cases import read
+from support.report_cases import read
 
 from evenscore import Cuts, Words, audit
 from evenscore.showing import report

@@ -7,8 +7,8 @@ import time
 
 import numpy as np
 import pytest
-from conftest import draw
-from report_cases import HOSTILE, SCRIPT, case, layout_case
+from support.making import draw
+from support.report_cases import HOSTILE, SCRIPT, case, layout_case
 
 from evenscore import GroupedScores
 from evenscore.scores.labels import label_text

@@ -5,8 +5,8 @@ import re
 
 import numpy as np
 import pytest
-from conftest import draw
-from report_cases import case
+from support.making import draw
+from support.report_cases import case
 
 from evenscore import AuditResult, Cuts, GroupedScores, audit
 from evenscore.scores.thresholds import rates_at

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from conftest import every_family
-from report_cases import HOSTILE, SCRIPT, case, read
+from support.making import every_family
+from support.report_cases import HOSTILE, SCRIPT, case, read
 
 from evenscore import Cuts, Words, audit
 from evenscore.auditing import AuditResult

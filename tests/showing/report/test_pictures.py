@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from conftest import draw, every_family
-from report_cases import SCRIPT, case, read
+from support.making import draw, every_family
+from support.report_cases import SCRIPT, case, read
 
 from evenscore import Cuts, Words, audit
 from evenscore.showing.page.charts import MARKERS

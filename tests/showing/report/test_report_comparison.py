@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import draw, every_family
-from report_cases import read
+from support.making import draw, every_family
+from support.report_cases import read
 
 from evenscore import audit
 from evenscore.showing import report

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from report_cases import case
+from support.report_cases import case
 
 from evenscore.showing.report.selection import pairs_note, shown_groups, shown_note, worst_gap_pairs
 

@@ -5,7 +5,7 @@ from functools import cache
 from html.parser import HTMLParser
 
 import numpy as np
-from conftest import draw, every_family
+from support.making import draw, every_family
 
 from evenscore import Words, datasets
 from evenscore.auditing.audit import audit
