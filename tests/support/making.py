@@ -10,6 +10,7 @@ from evenscore.gaps.family import family_estimates
 from evenscore.learning.task import Task
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores import CLASSES as BOTH
+from evenscore.scores import GroupedScores
 
 SOAK = int(os.environ.get("EVENSCORE_SOAK", "1"))
 
@@ -33,6 +34,13 @@ def draw(seed, n=120, n_groups=2, levels=10, weights=None, shift=0.3):
     elif weights == "real":
         weight = rng.gamma(2.0, size=len(y))
     return y, score, group, weight
+
+
+def table_of(y, score, group, weight=None, cluster=None, **more):
+    """The table of some rows, `table_of(*draw(3))` among them."""
+    return GroupedScores.from_arrays(
+        y, score, sensitive_features=group, sample_weight=weight, cluster=cluster, **more
+    )
 
 
 def every_family(rates=(0.125, 0.25)):
