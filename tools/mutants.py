@@ -1,0 +1,328 @@
+"""Would the tests notice? Small faults are put into the code, and the tests of each line run.
+
+    python tools/mutants.py cover             # the suite once: which test runs which line
+    python tools/mutants.py run --number 300  # a sample of faults, to results/mutants.jsonl
+    python tools/mutants.py show              # the share noticed, and what was not
+
+`cover` needs pytest-cov. A fault is one operator, constant or bound changed; annotations,
+docstrings and texts of messages are left out. Each fault is put into a copy of the repository,
+where the tests that run its line are tried, the quickest first, until one fails or their usual
+time adds up to `--limit` seconds.
+"""
+
+import argparse
+import ast
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from queue import Queue
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "results"
+COVERED, TIMES, FOUND = (
+    RESULTS / name for name in ("mutants.coverage", "mutants.times", "mutants.jsonl")
+)
+PLACES = (
+    "scores",
+    "gaps",
+    "inference",
+    "learning/objective.py",
+    "learning/multipliers.py",
+    "auditing/findings.py",
+)
+_OTHER = {
+    ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "/", ast.Pow: "*",
+    ast.BitAnd: "|", ast.BitOr: "&", ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">",
+    ast.Eq: "!=", ast.NotEq: "==", ast.Is: "is not", ast.IsNot: "is", ast.In: "not in",
+    ast.NotIn: "in", ast.And: "or", ast.Or: "and",
+}  # fmt: skip
+_NAMES = {
+    "min": "max", "max": "min", "any": "all", "all": "any", "minimum": "maximum",
+    "maximum": "minimum", "argmin": "argmax", "argmax": "argmin", "floor": "ceil", "ceil": "floor",
+    "fmin": "fmax", "fmax": "fmin", "nanmax": "nanmin", "nanmin": "nanmax",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault: in `file`, the text from `start` to `end` becomes `after`."""
+
+    file: str
+    line: int
+    start: int
+    end: int
+    before: str
+    after: str
+
+
+# ---------------------------------------------------------------------- faults
+
+
+def mutants_of(file: str, text: str) -> Iterator[Mutant]:
+    """All faults of a file.
+
+    >>> [(m.before, m.after) for m in mutants_of("a.py", "def f(x: int = 2): return x < 1")]
+    [('2', '3'), ('<', '<='), ('1', '2')]
+    """
+    starts = [0]
+    for line in text.encode().splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    raw = text.encode()
+
+    def place(line: int, column: int) -> int:
+        return starts[line - 1] + column
+
+    def mutant(line: int, start: int, end: int, after: str) -> Mutant:
+        return Mutant(file, line, start, end, raw[start:end].decode(), after)
+
+    def between(left: ast.expr, right: ast.expr, operator: ast.AST) -> Iterator[Mutant]:
+        """The operator between two expressions: what is neither space nor bracket nor comment."""
+        start, end = (
+            place(left.end_lineno, left.end_col_offset),
+            place(right.lineno, right.col_offset),
+        )
+        gap = raw[start:end].decode()
+        if type(operator) in _OTHER and "#" not in gap:
+            sign = gap.strip("() \n\\")
+            at = start + gap.index(sign)
+            yield mutant(left.end_lineno, at, at + len(sign), _OTHER[type(operator)])
+
+    for node in _nodes(ast.parse(text)):
+        if isinstance(node, ast.BinOp):
+            yield from between(node.left, node.right, node.op)
+        elif isinstance(node, ast.Compare):
+            for left, right, operator in zip(
+                [node.left, *node.comparators], node.comparators, node.ops, strict=False
+            ):
+                yield from between(left, right, operator)
+        elif isinstance(node, ast.BoolOp):
+            for left, right in zip(node.values, node.values[1:], strict=False):
+                yield from between(left, right, node.op)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub | ast.Invert):
+            start, end = (
+                place(node.lineno, node.col_offset),
+                place(node.operand.lineno, node.operand.col_offset),
+            )
+            if raw[start:end].decode().strip() in ("not", "-", "~"):
+                yield mutant(node.lineno, start, end, "")
+        elif isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
+            start = place(node.lineno, node.col_offset)
+            other = not node.value if isinstance(node.value, bool) else node.value + 1
+            yield mutant(
+                node.lineno, start, place(node.end_lineno, node.end_col_offset), str(other)
+            )
+        elif isinstance(node, ast.Attribute | ast.Name):
+            name = node.attr if isinstance(node, ast.Attribute) else node.id
+            if name in _NAMES and isinstance(node.ctx, ast.Load):
+                end = place(node.end_lineno, node.end_col_offset)
+                yield mutant(node.end_lineno, end - len(name), end, _NAMES[name])
+
+
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Nodes that compute something: no annotation, no text, no raised message."""
+    for name, value in ast.iter_fields(tree):
+        if name in ("annotation", "returns", "decorator_list") or isinstance(
+            tree, ast.JoinedStr | ast.Raise
+        ):
+            continue
+        for node in value if isinstance(value, list) else [value]:
+            if isinstance(node, ast.AST):
+                typing = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+                alias = (
+                    isinstance(node, ast.Assign)
+                    and isinstance(node.value, ast.BinOp)
+                    and all(
+                        isinstance(part, ast.Name | ast.Subscript | ast.Constant)
+                        for part in (node.value.left, node.value.right)
+                    )
+                    and isinstance(node.value.op, ast.BitOr)
+                )
+                if not typing and not alias:
+                    yield node
+                    yield from _nodes(node)
+
+
+def drawn(number: int, seed: int) -> list[Mutant]:
+    """A sample of the faults of all places."""
+    files = [
+        path
+        for place in PLACES
+        for path in sorted(
+            (ROOT / "src/evenscore" / place).rglob("*.py")
+            if "." not in place
+            else [ROOT / "src/evenscore" / place]
+        )
+    ]
+    every = [
+        mutant
+        for path in files
+        for mutant in mutants_of(
+            path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+        )
+    ]
+    print(f"{len(every)} faults are possible in {len(files)} files")
+    return random.Random(seed).sample(every, min(number, len(every)))
+
+
+# ---------------------------------------------------------------------- which test runs which line
+
+
+def cover() -> None:
+    """Run the suite once, with the lines that each test runs and the time it takes."""
+    RESULTS.mkdir(exist_ok=True)
+    TIMES.unlink(missing_ok=True)
+    more = {"CPU_TIMES": str(TIMES), "COVERAGE_FILE": str(COVERED), "PYTHONPATH": f"{ROOT}/tools"}
+    options = ("-n", "2", "-p", "cpu_times", "-m", "not soak", "--no-cov-on-fail", "--cov-report=")
+    subprocess.run(
+        [sys.executable, "-m", "pytest", *options, "--cov=evenscore", "--cov-context=test"],
+        cwd=ROOT, env=os.environ | more, check=False,
+    )  # fmt: skip
+
+
+class Tests:
+    """Which tests run a line, the quickest first."""
+
+    def __init__(self) -> None:
+        from coverage import CoverageData
+
+        self.data = CoverageData(str(COVERED))
+        self.data.read()
+        self.files = {
+            Path(name).relative_to(ROOT).as_posix(): name
+            for name in self.data.measured_files()
+            if name.startswith(str(ROOT / "src"))
+        }
+        lines = [json.loads(line) for line in TIMES.read_text().splitlines()]
+        self.seconds = {name: cpu for name, cpu, _ in lines}
+        self.modules = defaultdict(list)
+        for name in self.seconds:
+            self.modules[name.split("::")[0]].append(name)
+
+    def of(self, mutant: Mutant, limit: float) -> list[str]:
+        """Tests that run the line, then those that share their modules' fixtures."""
+        name = self.files.get(mutant.file)
+        contexts = self.data.contexts_by_lineno(name).get(mutant.line, []) if name else []
+        own = {context.split("|")[0] for context in contexts if context}
+        homes = {test.split("::")[0] for test in own}
+        if not own:  # a line that runs at import: the tests of its room
+            room = "tests/" + "/".join(mutant.file.split("/")[2:-1])
+            homes = {home for home in self.modules if home.startswith(room)}
+        shared = {test for home in homes for test in self.modules[home]} - own
+        chosen, total = [], 0.0
+        for group in (own, shared):
+            for test in sorted(
+                group & set(self.seconds), key=lambda test: (self.seconds[test], test)
+            ):
+                total += self.seconds[test] + 0.02
+                if total > limit and chosen:
+                    return chosen
+                chosen.append(test)
+        return chosen
+
+
+# ---------------------------------------------------------------------- trying
+
+
+def tried(mutant: Mutant, copy: Path, tests: list[str], limit: float) -> str:
+    """What becomes of a fault: killed, survived, uncovered, or too long, which is noticed."""
+    if not tests:
+        return "uncovered"
+    path = copy / mutant.file
+    original = path.read_bytes()
+    path.write_bytes(original[: mutant.start] + mutant.after.encode() + original[mutant.end :])
+    more = {"PYTHONPATH": str(copy / "src"), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    (copy / "tests.txt").write_text("\n".join(tests))
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "@tests.txt"],
+            cwd=copy, env=os.environ | more, capture_output=True, check=False,
+            timeout=60 + 4 * limit,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return "too long"
+    finally:
+        path.write_bytes(original)
+    if done.returncode not in (0, 1, 2):
+        print(done.stdout.decode()[-2000:], file=sys.stderr)
+    return "survived" if done.returncode == 0 else "killed"
+
+
+def run(number: int, seed: int, limit: float, jobs: int) -> None:
+    """Try a sample of faults; those in the file of results are not tried again."""
+    tests, copies, done = Tests(), Queue(), set()
+    if FOUND.exists():
+        rows = [json.loads(line) for line in FOUND.read_text().splitlines()]
+        done = {(row["file"], row["start"], row["after"]) for row in rows}
+    sample = [m for m in drawn(number, seed) if (m.file, m.start, m.after) not in done]
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder, FOUND.open("a") as out:
+        for k in range(jobs):
+            copy = Path(folder, str(k))
+            listed = subprocess.run(
+                ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True
+            )
+            for name in filter(None, listed.stdout.decode().split("\0")):
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, copy / name)
+            copies.put(copy)
+
+        def attempt(mutant: Mutant) -> None:
+            copy, start = copies.get(), time.perf_counter()
+            chosen = tests.of(mutant, limit)
+            fate = tried(mutant, copy, chosen, limit)
+            copies.put(copy)
+            row = asdict(mutant) | {"fate": fate, "tests": len(chosen)}
+            out.write(json.dumps(row) + "\n")
+            out.flush()
+            print(
+                f"{fate:10} {time.perf_counter() - start:5.0f} s  {mutant.file}:{mutant.line} "
+                f"{mutant.before!r} → {mutant.after!r}",
+                flush=True,
+            )
+
+        with ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(attempt, sample))
+    show()
+
+
+def show() -> None:
+    """The share of faults noticed, by place, and those that were not."""
+    rows = [json.loads(line) for line in FOUND.read_text().splitlines()]
+    noticed = [row["fate"] in ("killed", "too long") for row in rows]
+    places = Counter(row["file"].split("/")[2] for row in rows)
+    found = Counter(
+        row["file"].split("/")[2] for row, yes in zip(rows, noticed, strict=True) if yes
+    )
+    for place, count in places.items():
+        print(f"{place:10} {found[place]:4} of {count:4} noticed, {found[place] / count:.0%}")
+    print(f"{'all':10} {sum(noticed):4} of {len(rows):4} noticed, {sum(noticed) / len(rows):.0%}")
+    for row, yes in zip(rows, noticed, strict=True):
+        if not yes:
+            print(
+                f"{row['fate']:10} {row['file']}:{row['line']} {row['before']!r} → {row['after']!r}"
+            )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description="Put faults into the code and see whether tests fail."
+    )
+    parser.add_argument("verb", choices=["cover", "run", "show"])
+    parser.add_argument("--number", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--limit", type=float, default=40.0)
+    parser.add_argument("--jobs", type=int, default=2)
+    asked = parser.parse_args()
+    if asked.verb == "run":
+        run(asked.number, asked.seed, asked.limit, asked.jobs)
+    else:
+        {"cover": cover, "show": show}[asked.verb]()
