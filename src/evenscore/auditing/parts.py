@@ -13,7 +13,7 @@ from evenscore.scores.arrays import Floats
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What the audit was asked. `random_state` seeds the resampling of bands and tests.
+    """What the audit was asked. `random_state` seeds the resampling of bands.
 
     `words` are what people and outcomes are called, and whether being selected is good for them.
     `min_group_size` is how many observations each class of a compared group is worth at least, if
@@ -114,9 +114,9 @@ class BinnedScores:
             leaves = f", which leaves {what} uncertain {most}{more}"
         return (
             f"The scores were grouped into {self.bins:,} bins; the order within {self.open:,} of "
-            f"them is not known{leaves}. Intervals, verdicts and certificates include that; tests "
-            "of equal distributions, calibration and cuts found to be even take everybody to have "
-            "the highest score of their bin."
+            f"them is not known{leaves}. Intervals, verdicts and certificates include that; "
+            "calibration and cuts found to be even take everybody to have the highest score of "
+            "their bin."
         )
 
 
