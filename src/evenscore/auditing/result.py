@@ -79,9 +79,9 @@ class AuditResult(Showable):
     used, and what can be done; `findings` says the most important in sentences, `warnings` what to
     keep in mind, and `assumptions` what is taken for granted about the rows: which are independent,
     and whether the score was trained on them. `provenance` says where the numbers come
-    from: versions, settings, rows, the file if one was read, and what was declared; audits before
-    version 3.1 lack it. `binned` says how far grouping the scores into bins may matter, where a
-    data engine did that; otherwise it is None.
+    from: versions, settings, rows, the file if one was read, and what was declared; the audit of
+    one column of several has none of its own. `binned` says how far grouping the scores into bins
+    may matter, where a data engine did that; otherwise it is None.
 
     Examples
     --------
@@ -307,8 +307,7 @@ class AuditResult(Showable):
     def from_dict(cls, data: Mapping[str, Any]) -> "AuditResult":
         """The result that `to_dict` wrote. It cannot `compare`: the people are not kept.
 
-        Verdicts are those that were stored. Blocks of another version that are not known here are
-        skipped.
+        Verdicts are those that were stored. Blocks that are not known here are skipped.
         """
         fields = audit_from_dict(data)
         parts = fields.pop("columns")

@@ -95,9 +95,7 @@ class PaperRocDisplay(InterGroupDisplay):
         Self
             The display, not yet drawn.
         """
-        curves = inter_group_curves(
-            scores, band=band, confidence_level=confidence_level, **options
-        )
+        curves = inter_group_curves(scores, band=band, confidence_level=confidence_level, **options)
         overall = RocCurve(scores.pooled("negatives"), scores.pooled("positives"))
         auc, _ = auc_estimates(scores, confidence_level=confidence_level)
         return cls(curves, *polygon_corners(overall), auc)
