@@ -7,6 +7,7 @@ output any more.
 Only the standard library is imported here: interruptions are answered before anything slow is.
 """
 
+import atexit
 import os
 import signal
 import sys
@@ -45,7 +46,8 @@ def run() -> NoReturn:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done but for the tidying up
     if interrupted():
         _say(f"Interrupted. {_Process.remark}")
-        code = _INTERRUPTED
+        atexit._run_exitfuncs()
+        os._exit(_INTERRUPTED)  # where the signal came in an `exec`, Python would end by it
     sys.exit(code)
 
 

@@ -54,7 +54,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             shutil.copymode(target, part)
         os.replace(part, target)
     except OSError as error:
-        if error.filename in (None, os.fspath(part)):
+        if error.errno and error.filename in (None, os.fspath(part)):
             error.filename = os.fspath(path)
         raise
     finally:
