@@ -2,7 +2,7 @@
 
 After SIGINT a command must have ended with exit code 130 and the line "Interrupted.", or have been
 done; after SIGKILL nothing can be asked of it. In both cases every output is the old file or the
-whole new one, and after SIGINT nothing else is left. What SIGKILL leaves, the next run removes.
+whole new one, and after SIGINT nothing else is left.
 
 Some runs are the real command, from the start of the interpreter; the others begin in a fork of a
 process that has imported everything, so that more moments fall into the work.
@@ -120,7 +120,7 @@ def _be_the_command(arguments: list[str]) -> None:
     try:
         sys.argv = ["evenscore", *arguments]
         sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)
-        process._listen()
+        process.listen()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         process.run()
     except SystemExit as end:
@@ -225,14 +225,7 @@ def soak(kills: int, interrupts: int, *, seed: int = 0, names: list[str], n: int
                     f"{job.name} ({way}), {sent.name} at {moment:.3f} of {seconds:.3f} s: {faults}"
                 )
                 print(told[-2000:], flush=True)
-            if job.left():  # of a process that was killed: the next one tidies up
-                counts[f"{job.name}, {way}", sent.name, "(left something)"] += 1
-                again = wait(job.start(real=False))
-                faults = ["hangs"] if again is None else job.faults(again, None)
-                wrong += bool(faults)
-                if faults:
-                    print(f"{job.name}, run again: {faults}", flush=True)
-            for name in job.left():
+            for name in job.left():  # what a process that was killed had begun to write
                 (job.folder / name).unlink()
             if (number + 1) % 20 == 0:
                 print(f"{number + 1} of {len(signals)}, {wrong} wrong", flush=True)

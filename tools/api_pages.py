@@ -45,11 +45,18 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }  # fmt: skip
 MODULES: dict[str, tuple[str, str]] = {
     "metrics": ("Metrics", "Functions of columns, `es.metrics`."),
-    "inference": ("Inference", "Intervals, bands, tests and certificates, `es.inference`."),
     "plots": ("Plots", "Displays in scikit-learn's style, drawn with matplotlib, `es.plots`."),
     "datasets": ("Data", "Real data and samples of known laws, `es.datasets`."),
     "paper": ("The paper", "Its algorithms, bounds and laws, and the reproduction, `es.paper`."),
 }
+PARTS = {
+    "auditing": (
+        "evenscore.inference.cuts.CutTable",
+        "evenscore.inference.cut_certificates.CutCertificate",
+        "evenscore.inference.certificates.Certificate",
+    ),
+}
+"""What public objects are made of, where readers look for it; nobody imports these."""
 FILES = {"datasets": "data"}
 """Pages whose file is not called after its module."""
 
@@ -65,7 +72,8 @@ def texts() -> dict[str, str]:
         raise ValueError(f"No page of the reference has {', '.join(missing)}.")
     made = {}
     for name, (title, intro, names) in PAGES.items():
-        made[f"{name}.md"] = _page(title, intro, [_entry(es, one) for one in names])
+        parts = [f"::: {one}" for one in PARTS.get(name, ())]
+        made[f"{name}.md"] = _page(title, intro, [*(_entry(es, one) for one in names), *parts])
     for name, (title, intro) in MODULES.items():
         module = getattr(es, name)
         made[f"{FILES.get(name, name)}.md"] = _page(

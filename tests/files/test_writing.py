@@ -80,7 +80,7 @@ def test_a_full_disk_is_not_the_fault_of_the_table(tmp_path, name):
     with open_table(source) as table:
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
         try:
-            with pytest.raises(OSError, match=rf"^{target} was not written: it would be larger"):
+            with pytest.raises(OSError, match=str(target)):
                 write_beside(table, values, target, column="new")
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -4,7 +4,6 @@ import datetime
 import json
 import math
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from evenscore import Estimate, Repair, RocConstraint, repair
 from evenscore.repairing import IncreasingMap
 
 ROC = RocConstraint(on="both", rates=(1 / 8, 1 / 4))
-STORED = Path(__file__).parents[1] / "stored" / "repair-1.0.json"
 
 
 def sample(n=2000, n_groups=3):
@@ -73,41 +71,13 @@ def test_numbers_that_json_does_not_have_and_crossed_groups(tmp_path):
     assert back.rate is None
 
 
-# ---------------------------------------------------------------------- version 1
-
-
-def test_a_file_of_version_1():
-    read = Repair.from_json(STORED)
-    old = json.loads(STORED.read_text(encoding="utf-8"))
-    assert old["version"] == 1
-    assert read.groups == tuple(one["group"] for one in old["maps"])
-    for mapping, one in zip(read.maps, old["maps"], strict=True):
-        assert (mapping.x.tolist(), mapping.y.tolist()) == (one["x"], one["y"])
-    for when in ("before", "after"):
-        for gap, content in zip(read.gaps[when], old["gaps"][when], strict=True):
-            for name in ("name", "value", "low", "high", "p_value", "first", "second", "rate"):
-                assert getattr(gap, name) == content[name]
-            assert gap.title == f"{content['name']} at {content['rate']:.4g}, a and b"
-            assert gap.family == "roc"
-            assert gap.degrees_of_freedom == math.inf
-    assert_same(Repair.from_dict(read.to_dict()), read)
-
-
-def test_what_version_1_called_pooled():
-    read = Repair.from_dict({**WHOLE, "version": 1, "unseen": "pooled"})
-    assert read.unseen == "unchanged"
-    assert read.transform([0.5], sensitive_features=["other"]).tolist() == [0.5]
-    with pytest.raises(ValueError, match="'error', 'unchanged', not 'pooled'"):
-        Repair.from_dict({**WHOLE, "unseen": "pooled"})
-
-
 # ---------------------------------------------------------------------- what is no repair
 
 MAPS = [{"group": "a", "x": [0, 1], "y": [0, 1]}, {"group": "b", "x": [0], "y": [1]}]
 WHOLE = {"format": "evenscore.repair", "version": "2.0", "maps": MAPS}
 
 
-@pytest.mark.parametrize("version", [1, "2.0", "2.1"])
+@pytest.mark.parametrize("version", ["2.0", "2.1"])
 def test_maps_alone_will_do(version):
     read = Repair.from_dict({**WHOLE, "version": version, "added later": 1})
     assert repr(read) == "<Repair: groups a, b, at most 2 knots per map>"
@@ -118,12 +88,11 @@ def test_maps_alone_will_do(version):
     assert repr(named) == "<Repair of bnsp: groups b, at most 1 knot per map>"
 
 
-@pytest.mark.parametrize("version", [1, "2.0"])
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
         (dict(format="other"), "This is not a repair: it lacks 'format': 'evenscore.repair'"),
-        (dict(version=2), "of version 2; this evenscore reads versions 1 and 2.0"),
+        (dict(version=2), "of version 2; this evenscore reads 2.0"),
         (dict(version=True), "of version True; this evenscore reads"),
         (dict(version="1"), "of version '1'; this evenscore reads"),
         (dict(version="3.0"), "of version '3.0'; this evenscore reads"),
@@ -157,9 +126,9 @@ def test_maps_alone_will_do(version):
     ],
     ids=str,
 )  # fmt: skip
-def test_what_is_no_repair(version, changed, told):
+def test_what_is_no_repair(changed, told):
     with pytest.raises(ValueError, match=told) as caught:
-        Repair.from_dict({**WHOLE, "version": version, **changed})
+        Repair.from_dict({**WHOLE, **changed})
     assert str(caught.value).endswith(".")
     assert "\n" not in str(caught.value)
 

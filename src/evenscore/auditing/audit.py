@@ -98,7 +98,7 @@ def audit(
     confidence_level : float
         Of all intervals, and of the statement that no gap is called beyond that is not.
     random_state : int
-        Seed of bands and tests that resample.
+        Seed of bands that resample.
     title : str, optional
         Of the report.
     trained_on : bool, optional

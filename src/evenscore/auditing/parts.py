@@ -13,14 +13,14 @@ from evenscore.scores.arrays import Floats
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What the audit was asked. `random_state` seeds the resampling of bands and tests.
+    """What the audit was asked. `random_state` seeds the resampling of bands.
 
     `words` are what people and outcomes are called, and whether being selected is good for them.
     `min_group_size` is how many observations each class of a compared group is worth at least, if
     groups were left out for that; `reference_group` whom the groups are compared with, if not with
     each other.
     `trained_on` says whether the score was trained on these rows; None if nobody said. `cuts` are
-    those in use; audits before version 3.0 were not asked about any.
+    those in use.
     """
 
     tolerance: float
@@ -64,7 +64,7 @@ class Sample:
     `effective_sizes` is (Σw)²/Σw² of a cell; with clusters that of the weights of clusters, which
     the cell is worth at the least. `tied_share` is the share of people whose score somebody else
     has too. `compared_groups` are those large enough to be compared, `main_groups` the largest of
-    them, which hold most people; files of version 2.0 lack both. `clusters` is how many there are;
+    them, which hold most people. `clusters` is how many there are;
     None if all rows are taken to be independent. Unless `outcomes_known`, everybody is
     counted in the first row of the arrays, and there is no prevalence.
     """
@@ -114,9 +114,9 @@ class BinnedScores:
             leaves = f", which leaves {what} uncertain {most}{more}"
         return (
             f"The scores were grouped into {self.bins:,} bins; the order within {self.open:,} of "
-            f"them is not known{leaves}. Intervals, verdicts and certificates include that; tests "
-            "of equal distributions, calibration and cuts found to be even take everybody to have "
-            "the highest score of their bin."
+            f"them is not known{leaves}. Intervals, verdicts and certificates include that; "
+            "calibration and cuts found to be even take everybody to have the highest score of "
+            "their bin."
         )
 
 
@@ -236,7 +236,7 @@ class Answer:
 
 
 NO_ANSWER = Answer("unclear", "", ())
-"""That of files before version 3.1."""
+"""That of an audit that has not been answered yet."""
 
 
 @dataclass(frozen=True, eq=False)

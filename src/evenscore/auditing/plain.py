@@ -54,14 +54,8 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 @cache
-def _optional(cls: type) -> frozenset[str]:
-    """Fields that are left out where they have their default."""
-    return frozenset(field.name for field in fields(cls) if "if_set" in field.metadata)
-
-
-@cache
 def _defaults(cls: type) -> frozenset[str]:
-    """Fields that a file of an older minor version may lack."""
+    """Fields that a file may lack."""
     return frozenset(
         field.name
         for field in fields(cls)

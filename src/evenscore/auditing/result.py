@@ -13,7 +13,6 @@ from evenscore.auditing.blocks import (
     Certificates,
     Curves,
     CutsInUse,
-    Permutations,
     Ranking,
     Shape,
     SmallGroup,
@@ -71,8 +70,8 @@ class AuditResult(Showable):
     `certificate`, `cut_gaps`, `cut_curves` and `thresholds` (what is certified of all gaps there,
     the gaps, curves of the rates of the groups, and these rates at some of the cuts), `auc`,
     `auc_matrix`, `roc_curves`, `explorer` (rates at cuts all over the scores), `fair_cuts`,
-    `calibration`, `distributions`, `permutation_tests` and, where ROC gaps were asked for,
-    `roc_gaps` (curves with bands) and `roc_certificates` are read directly. Of `groups`, only the
+    `calibration`, `distributions` and, where ROC gaps were asked for, `roc_gaps` (curves with
+    bands) and `roc_certificates` are read directly. Of `groups`, only the
     `compared_groups` have gaps, `small_groups` are shown apart, and the `main_groups` hold most
     people. If there are several `columns` of groups, each is audited by itself too, and the groups
     here are their intersections. With many groups only the worst pairs are kept, and `omitted` says
@@ -80,9 +79,9 @@ class AuditResult(Showable):
     used, and what can be done; `findings` says the most important in sentences, `warnings` what to
     keep in mind, and `assumptions` what is taken for granted about the rows: which are independent,
     and whether the score was trained on them. `provenance` says where the numbers come
-    from: versions, settings, rows, the file if one was read, and what was declared; audits before
-    version 3.1 lack it. `binned` says how far grouping the scores into bins may matter, where a
-    data engine did that; otherwise it is None.
+    from: versions, settings, rows, the file if one was read, and what was declared; the audit of
+    one column of several has none of its own. `binned` says how far grouping the scores into bins
+    may matter, where a data engine did that; otherwise it is None.
 
     Examples
     --------
@@ -154,8 +153,6 @@ class AuditResult(Showable):
     """Shares of positives by bin of the score and group."""
     distributions = _part(Shape, lambda block: block.distributions)
     """How the score is distributed in each cell."""
-    permutation_tests = _some(Permutations, lambda block: block.tests)
-    """Tests of equal distributions."""
 
     @property
     def cut_gaps(self) -> tuple[Estimate, ...]:
@@ -310,8 +307,7 @@ class AuditResult(Showable):
     def from_dict(cls, data: Mapping[str, Any]) -> "AuditResult":
         """The result that `to_dict` wrote. It cannot `compare`: the people are not kept.
 
-        Verdicts are those that were stored. Blocks of another version that are not known here are
-        skipped.
+        Verdicts are those that were stored. Blocks that are not known here are skipped.
         """
         fields = audit_from_dict(data)
         parts = fields.pop("columns")

@@ -21,8 +21,7 @@ from rich.control import strip_control_codes
 from rich.status import Status
 from rich.text import Text
 
-from evenscore.cli.process import stopped
-from evenscore.files.atomic import NoRoomError
+from evenscore.cli.process import interrupted
 from evenscore.files.opening import AdvisedError
 
 GIVEN: ContextVar[tuple[str, ...]] = ContextVar("GIVEN", default=())
@@ -76,7 +75,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         except BrokenPipeError:  # whoever read our output has left
             raise
         except (ValueError, ImportError, OSError) as error:
-            if stopped():  # which libraries tell in words of their own
+            if interrupted():  # which libraries tell in words of their own
                 raise KeyboardInterrupt from None
             say(_sentence(error))
             for way in _ways(error):
@@ -104,7 +103,7 @@ def _check_text(values: Iterable[Any]) -> None:
 
 def _sentence(error: Exception) -> str:
     """What is wrong with the input, or with the place to write to."""
-    if isinstance(error, OSError) and not isinstance(error, NoRoomError):
+    if isinstance(error, OSError):
         named = error.filename is not None and error.strerror
         return f"{error.filename}: {error.strerror}." if named else f"{error.strerror or error}."
     return str(error)

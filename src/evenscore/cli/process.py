@@ -1,170 +1,114 @@
 """The process around a command: it ends in one line and with a code that says why.
 
 Exit codes: 0 done; 1 a gap lies beyond the tolerance, and nothing else (`audit --fail-on-gap`); 2
-bad input, or no room to write in; 3 an unexpected error; 129, 130 and 143 stopped by a signal
-(SIGHUP, SIGINT, SIGTERM); 141 nobody reads the output any more.
+bad input, or no room to write in; 3 an unexpected error; 130 interrupted; 141 nobody reads the
+output any more.
 
-Only the standard library is imported here: signals are listened to before anything slow is.
+Only the standard library is imported here: interruptions are answered before anything slow is.
 """
 
 import atexit
-import errno
 import os
 import signal
 import sys
 from contextlib import suppress
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
-_WORDS = {"SIGINT": "Interrupted.", "SIGTERM": "Terminated.", "SIGHUP": "The terminal is gone."}
-_NOBODY_READS = 128 + 13  # as a shell calls the end by SIGPIPE
+_DONE, _NO_ROOM, _UNEXPECTED, _INTERRUPTED, _NOBODY_READS = 0, 2, 3, 130, 141
 
 
 class _Process:
-    """What is going on, and the signal that has come, if any."""
+    """Whether the user has interrupted, and what to tell them then."""
 
-    phase: Literal["importing", "working", "ending"] = "importing"
-    stopped_by: int | None = None
+    interrupted = False
     remark = ""
 
 
-def when_stopped(remark: str) -> None:
-    """Add a sentence to what is said if this process is told to stop from now on."""
+def when_interrupted(remark: str) -> None:
+    """Add a sentence to what is said if this process is interrupted from now on."""
     _Process.remark = remark
 
 
-def stopped() -> int | None:
-    """The exit code if a signal has told this process to stop: whatever fails then is no error."""
-    number = _Process.stopped_by
-    return None if number is None else 128 + number
+def interrupted() -> bool:
+    """Whether the user has interrupted: whatever fails then is no error."""
+    return _Process.interrupted
 
 
 def run() -> NoReturn:
     """Run the command of this process's arguments, and end the process."""
-    _listen()
-    _fill_streams()
+    listen()
     try:
-        code = _run()
-    except BaseException as error:
-        _Process.phase = "ending"
-        code = _failed(error)
-    _Process.phase = "ending"
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done but for the tidying up
-    if not (stop := stopped()):
-        sys.exit(_flushed(code))
-    _end_unfinished()
-    _tell(_Process.stopped_by)
-    _flushed(stop)
-    atexit._run_exitfuncs()
-    os._exit(stop)  # the interpreter would end by the signal if that has come in its `exec`
+        code = _ended_with(_run)
+        code = _ended_with(_flush) or code
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    if signal.getsignal(signal.SIGINT) is _interrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done but for the tidying up
+    if interrupted():
+        _say(f"Interrupted. {_Process.remark}")
+        atexit._run_exitfuncs()
+        os._exit(_INTERRUPTED)  # where the signal came in an `exec`, Python would end by it
+    sys.exit(code)
 
 
-def _run() -> int:
-    from evenscore.cli.commands import app
-
-    _Process.phase = "working"
-    app(prog_name="evenscore")
-    return 0
+def listen() -> None:
+    """Note an interruption, which libraries may tell in words of their own; nohup ignores it."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _interrupt)
 
 
-def _listen() -> None:
-    """Let signals raise KeyboardInterrupt, and keep what follows from one quiet."""
-    for name in _WORDS:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as nohup does
-            signal.signal(number, _stop)
-    sys.unraisablehook = _unraisable
-
-
-def _stop(number: int, frame: Any) -> None:
-    again = _Process.stopped_by is not None
-    _Process.stopped_by = _Process.stopped_by or number
-    if again or _Process.phase != "working":
-        _end_at_once()  # libraries that are interrupted while they are imported do not say so
+def _interrupt(number: int, frame: Any) -> NoReturn:
+    _Process.interrupted = True
     raise KeyboardInterrupt
 
 
-def _unraisable(told: Any) -> None:
-    """What was raised where nobody can catch it; an interruption there would be lost."""
-    if _Process.stopped_by is None:
-        sys.__unraisablehook__(told)
-    elif isinstance(told.exc_value, KeyboardInterrupt):
-        _end_at_once()
+def _run() -> None:
+    from evenscore.cli.commands import app
+
+    app(prog_name="evenscore")
 
 
-def _end_at_once() -> NoReturn:
-    _end_unfinished()
-    _tell(_Process.stopped_by)
-    os._exit(stopped() or 3)
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # it is None if it was closed
+            stream.flush()
 
 
-def _end_unfinished() -> None:
-    """Remove files that are half written, if any have been begun."""
-    atomic = sys.modules.get("evenscore.files.atomic")
-    if atomic is not None and hasattr(atomic, "remove_unfinished"):  # it may be half imported
-        atomic.remove_unfinished()
+def _ended_with(step: Any) -> int:
+    """The exit code of a step; what went wrong is said, unless nobody listens or interrupted."""
+    try:
+        step()
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # which rich and typer end with
+            return _NOBODY_READS
+        return end.code if isinstance(end.code, int) else _UNEXPECTED if end.code else _DONE
+    except OSError as error:  # of the output: a command answers for its files
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left to print would fail again
+        if isinstance(error, BrokenPipeError):
+            return _NOBODY_READS
+        _say(f"The output was not written: {error.strerror}.")
+        return _NO_ROOM
+    except BaseException as error:
+        if not interrupted():
+            _say(_defect(error))
+        return _UNEXPECTED
+    return _DONE
 
 
-def _failed(error: BaseException) -> int:
-    """Say what went wrong, unless a signal or a reader that has left is the reason."""
-    causes = [error]
-    while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
-        causes.append(cause)
-    if any(isinstance(one, BrokenPipeError) for one in causes):
-        return _NOBODY_READS
-    if isinstance(error, SystemExit):
-        return error.code if isinstance(error.code, int) else 3 if error.code else 0
-    if stopped():
-        return 3
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
-        return _not_printed(error)
+def _defect(error: BaseException) -> str:
     if os.environ.get("EVENSCORE_TRACEBACK"):
         import traceback
 
         traceback.print_exception(error)
     if isinstance(error, MemoryError):
-        _say("There is not enough memory for this.")
-        return 3
+        return "There is not enough memory for this."
     what = " ".join(f"{type(error).__name__}: {error}".split())[:300].rstrip(": ")
-    _say(
+    return (
         f"Something went wrong that should not ({what}): this is a defect of evenscore, and "
         "EVENSCORE_TRACEBACK=1 before the command shows where it is."
     )
-    return 3
-
-
-def _fill_streams() -> None:
-    """Point standard streams that are closed to nowhere: else a file would take their place."""
-    while (file := os.open(os.devnull, os.O_RDWR)) < 3:
-        pass
-    os.close(file)
-
-
-def _flushed(code: int) -> int:
-    """The exit code after what was printed has gone out; the interpreter is left nothing to say."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None:
-                stream.flush()
-        except OSError as error:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-            if isinstance(error, BrokenPipeError):
-                code = code or _NOBODY_READS
-            elif code == 0:
-                code = _not_printed(error)
-    return code
-
-
-def _not_printed(error: OSError) -> int:
-    _say(f"The output was not written: {error.strerror}.")
-    return 2
-
-
-def _tell(number: int | None) -> None:
-    if number is not None:
-        _say(f"{_WORDS[signal.Signals(number).name]} {_Process.remark}".strip())
 
 
 def _say(sentence: str) -> None:
-    """Write a line to standard error, whatever state the process is in."""
     with suppress(OSError):  # nobody reads it
-        os.write(2, f"{sentence}\n".encode())
+        print(sentence.strip(), file=sys.stderr, flush=True)

@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from evenscore.cli.errors import command, say, say_outcome
 from evenscore.cli.options import Quiet
-from evenscore.cli.process import when_stopped
+from evenscore.cli.process import when_interrupted
 
 
 @command
@@ -45,7 +45,7 @@ def reproduce(
 
     start = time.perf_counter()
     aim, shown = cast(Targets, target), not quiet
-    when_stopped(f"What is finished is kept in {output}: the same command goes on.")
+    when_interrupted(f"What is finished is kept in {output}: the same command goes on.")
     result = run(aim, output, runs=runs, quick=quick, jobs=jobs, verbose=shown, say=say)
     for sentence in result.missing:
         say_outcome(f"Not done yet: {sentence}.", quiet=quiet)

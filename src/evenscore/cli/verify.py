@@ -108,8 +108,7 @@ def _stored(report: Path) -> tuple[dict[str, Any], "Provenance"]:
         raise ValueError(f"{report.name}: {error}") from None
     if then is None:
         raise ValueError(
-            f"{report.name} is of version {stored['schema_version']} and does not say where its "
-            "numbers come from: audit the file again."
+            f"{report.name} does not say where its numbers come from: audit the file again."
         )
     if then.file is None:
         raise ValueError(

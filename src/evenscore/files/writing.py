@@ -1,9 +1,10 @@
 """Writing a table with one more column: rows in order, whole or not at all."""
 
+import errno
 import os
 from pathlib import Path
 
-from evenscore.files.atomic import no_room, replacing
+from evenscore.files.atomic import replacing
 from evenscore.files.opening import TableFile, quoted
 from evenscore.scores.arrays import Floats
 
@@ -52,8 +53,9 @@ def _copy(table: TableFile, sql: str) -> None:
     try:
         table.query(sql)
     except ValueError as error:
-        if number := no_room(str(error)):
-            raise OSError(number, os.strerror(number)) from None
+        for number in (errno.ENOSPC, errno.EFBIG):
+            if os.strerror(number) in str(error):
+                raise OSError(number, os.strerror(number)) from None
         raise
 
 

@@ -10,7 +10,6 @@ from evenscore.inference.cuts import CutTable, cut_table
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import Estimate
 from evenscore.inference.influence import placement_moments
-from evenscore.inference.permutation import PermutationTest, permutation_tests
 from evenscore.inference.shares import rate_difference_estimates
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "CutCertificate",
     "CutTable",
     "Estimate",
-    "PermutationTest",
     "auc_estimates",
     "bootstrap",
     "calibration_by_group",
@@ -29,7 +27,6 @@ __all__ = [
     "certify_rates",
     "cut_table",
     "holm",
-    "permutation_tests",
     "placement_moments",
     "rate_difference_estimates",
     "roc_band",

@@ -66,15 +66,6 @@ def p_value(value: float) -> str:
     return "< 0.0001" if value < 1e-4 else _told(value, ".2g")
 
 
-def p_bound(value: float, bound: bool) -> str:
-    """A p-value of a permutation test, or the least that so many permutations can give.
-
-    >>> p_bound(0.001, True), p_bound(0.25, False)
-    ('≤ 0.001', '0.25')
-    """
-    return f"≤ {_told(value, '.2g')}" if bound and value < 1.0 else p_value(value)
-
-
 def interval(low: float, high: float, kind: Kind = "plain") -> str:
     """The two ends of an interval; of a share, in percent without the sign.
 
@@ -89,15 +80,6 @@ def interval(low: float, high: float, kind: Kind = "plain") -> str:
         return f"{100 * low:.1f} to {100 * high:.1f}"
     told = signed if kind == "signed" else plain
     return f"{told(low)} to {told(high)}"
-
-
-def share_and_interval(value: float, low: float, high: float) -> str:
-    """A share and its interval in one cell.
-
-    >>> share_and_interval(0.3, 0.28, 0.331), share_and_interval(math.nan, math.nan, math.nan)
-    ('30.0% (28.0 to 33.1)', '–')
-    """
-    return NONE if math.isnan(value) else f"{share(value)} ({interval(low, high, 'share')})"
 
 
 def points(value: float) -> str:

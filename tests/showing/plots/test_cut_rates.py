@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 from support.making import draw
 
 import evenscore as es
-from evenscore.showing.plots import CutRatesDisplay, figure, figure_bytes
+from evenscore.showing.at_cuts import GroupRate
+from evenscore.showing.plots import CutRatesDisplay, figure
+from evenscore.showing.plots.saving import figure_bytes
 
 CUTS = es.Cuts(between=(0.1, 0.4))
 NAMES = np.array(["women", "men", "$x$", "_hidden", "e", "f", "g", "h"])
@@ -35,9 +37,15 @@ def drawn(display):
     return display.plot(figure()[1])
 
 
-@pytest.mark.parametrize("levels", [None, 10])
-@pytest.mark.parametrize("weights", [None, "real"])
-@pytest.mark.parametrize("rate", ["fpr", "fnr", "selection"])
+@pytest.mark.parametrize(
+    ("rate", "weights", "levels"),
+    [
+        ("fpr", None, None),
+        ("fnr", "real", 10),
+        ("selection", None, 10),
+        ("precision", "real", None),
+    ],
+)
 def test_lines_are_shares_counted_one_by_one(rate, weights, levels):
     y, score, group, weight = columns = rows(levels=levels, weights=weights)
     display = CutRatesDisplay.from_predictions(
@@ -86,19 +94,16 @@ def test_an_audit_s_arrays_are_drawn_as_they_are(n_groups):
         [ends] = display.largest_.lines[2][0].get_segments()
         assert ends[:, 0] == pytest.approx([worst.selected_share] * 2)
         assert sorted(ends[:, 1]) == pytest.approx(sorted([worst.first_value, worst.second_value]))
-        told = [text.get_text() for text in display.legend_.get_texts()]
-        assert any(f"largest gap, {100 * abs(worst.value):.1f} points" in text for text in told)
-        assert any("tolerance: 7 points between groups" in text for text in told)
+        told = " ".join(text.get_text() for text in display.legend_.get_texts())
+        assert f"{100 * abs(worst.value):.1f} points" in told
+        assert "7 points" in told
     default = CutRatesDisplay.from_audit(result)
     assert default.rate == "fpr"
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.floats(0, 1), min_size=4, max_size=4), min_size=2, max_size=5),
        st.floats(0.01, 0.5))  # fmt: skip
 def test_a_line_leaves_the_ribbon_where_two_groups_differ_by_more(values, tolerance):
-    from evenscore.showing.plots import GroupRate
-
     table = np.array(values)
     groups = tuple(GroupRate(f"{k}", row, row, row) for k, row in enumerate(table))
     display = CutRatesDisplay("fpr", np.array([0.1, 0.2, 0.3, 0.4]), groups, tolerance=tolerance)
@@ -110,7 +115,6 @@ def test_a_line_leaves_the_ribbon_where_two_groups_differ_by_more(values, tolera
     assert display.top >= table.max()
 
 
-@pytest.mark.slow
 def test_around_a_reference_group_the_ribbon_is_twice_as_high():
     columns = rows(n_groups=3)
     result = audited(columns, cuts=CUTS, reference_group="men", tolerance=0.06)
@@ -137,8 +141,9 @@ POINTS = [
 ]
 
 
-@pytest.mark.parametrize("levels", [None, 10])
-@pytest.mark.parametrize("cuts", POINTS, ids=str)
+@pytest.mark.parametrize(
+    ("cuts", "levels"), [(cuts, (None, 10)[k % 2]) for k, cuts in enumerate(POINTS)], ids=str
+)
 def test_single_cuts_are_dots_at_these_very_cuts(cuts, levels):
     y, score, group, weight = columns = rows(levels=levels, weights="integer", n_groups=2)
     result = audited(columns, cuts=cuts)
@@ -187,14 +192,14 @@ def test_a_cut_that_is_none_is_said_to_be_none():
         ),
     ):  # fmt: skip
         assert display.places == ("0.3",)
-        assert display.note == "99 and -99 select nobody or everybody"
+        assert "99 and -99" in display.note
     coarse = CutRatesDisplay.from_predictions(
         [0, 1] * 20, [0, 1] * 20, sensitive_features=list("aabb") * 10, cuts=CUTS, ax=figure()[1]
     )
     assert len(coarse.share) == 0
     assert coarse.lines_ == []
     written = " ".join(text.get_text() for text in coarse.ax_.texts).split()
-    assert "no cut of this score selects 10% to 40% of everyone" in " ".join(written)
+    assert "10% to 40%" in " ".join(written)
 
 
 def test_outcomes_unknown():
@@ -208,28 +213,26 @@ def test_outcomes_unknown():
     assert same.rate == "selection"
     for one, two in zip(same.groups, display.groups, strict=True):
         assert np.array_equal(one.value, two.value)
-    with pytest.raises(ValueError, match="The rate 'fnr' needs outcomes, and there is no y_true"):
+    with pytest.raises(ValueError, match=r"'fnr'.*y_true"):
         CutRatesDisplay.from_predictions(None, score, sensitive_features=group, rate="fnr")
-    with pytest.raises(ValueError, match="The audit has no rate 'fnr' at its cuts"):
+    with pytest.raises(ValueError, match="no rate 'fnr'"):
         CutRatesDisplay.from_audit(result, rate="fnr")
 
 
-@pytest.mark.slow
 def test_many_groups_are_the_main_ones_and_that_is_said():
     columns = rows(n=2000, n_groups=8)
     result = audited(columns, cuts=CUTS)
     display = drawn(CutRatesDisplay.from_audit(result, rate="fpr"))
     assert 2 <= len(display.lines_) <= 6
-    assert f"{len(display.lines_)} of 8 groups are shown" in display.legend_.get_title().get_text()
+    assert f"{len(display.lines_)} of 8" in display.legend_.get_title().get_text()
     y, score, group, _ = columns
     first = CutRatesDisplay.from_predictions(
         y, score, sensitive_features=group, cuts=CUTS, ax=figure()[1]
     )
     assert len(first.lines_) == 6
-    assert first.note == "6 of 8 groups are shown, the first"
+    assert "6 of 8" in first.note
 
 
-@pytest.mark.slow
 def test_words_are_the_user_s_and_colours_the_theme_s():
     y, score, group, _ = rows(n_groups=2)
     words = es.Words(
@@ -239,8 +242,9 @@ def test_words_are_the_user_s_and_colours_the_theme_s():
         y, score, sensitive_features=group, words=words, cuts=CUTS, theme="dark", ax=figure()[1]
     )
     label = " ".join(display.ax_.get_ylabel().split())
-    assert label == r"Not granted a loan among people who earn \$50,000"
-    assert " ".join(display.ax_.get_xlabel().split()) == "share of all applicants granted a loan"
+    assert r"people who earn \$50,000" in label
+    assert "granted a loan" in label
+    assert "applicants" in display.ax_.get_xlabel()
     assert to_hex(display.lines_[0].get_color()) == "#56b4e9"
     assert display.tolerance_ is not None  # as in an audit, unless it is None
     figure_bytes(display.figure_)

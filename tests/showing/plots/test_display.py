@@ -9,22 +9,15 @@ from support.making import draw
 
 import evenscore as es
 from evenscore import GroupedScores, plots
+from evenscore.showing.plots.saving import figure_bytes
 from evenscore.showing.plots.style import DARK, LIGHT
 
 DISPLAYS = [
     plots.GroupRocDisplay,
-    plots.InterGroupRocDisplay,
     plots.PaperRocDisplay,
-    plots.RocGapDisplay,
     plots.ScoreDistributionDisplay,
-    plots.AucMatrixDisplay,
     plots.CutRatesDisplay,
 ]
-FEW = {
-    plots.InterGroupRocDisplay: dict(n_resamples=50, confidence_level=0.8),
-    plots.RocGapDisplay: dict(n_resamples=50, confidence_level=0.8),
-}
-
 each = pytest.mark.parametrize("display", DISPLAYS, ids=lambda display: display.__name__)
 
 
@@ -46,8 +39,8 @@ def texts(figure):
 def test_a_display_says_on_one_line_whether_it_is_drawn(display):
     y, score, group, _ = columns()
     scores = GroupedScores.from_arrays(y, score, sensitive_features=group)
-    made = display.from_scores(scores, **FEW.get(display, {}))
-    assert repr(made) == f"<{display.__name__}, not drawn yet: call plot()>"
+    made = display.from_scores(scores)
+    assert "not drawn" in repr(made)
     assert repr(made.plot(plots.figure()[1])) == f"<{display.__name__}, drawn>"
 
 
@@ -56,7 +49,7 @@ def test_a_display_says_on_one_line_whether_it_is_drawn(display):
 def test_plot_gives_itself_and_draws(display, theme, n_groups):
     y, score, group, weight = columns(n_groups=n_groups, weights="real")
     scores = GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
-    made = display.from_scores(scores, **FEW.get(display, {}))
+    made = display.from_scores(scores)
     assert plt.get_fignums() == []
     assert made.plot(theme=theme) is made
     assert made.figure_ is made.ax_.figure
@@ -71,30 +64,26 @@ def test_plot_gives_itself_and_draws(display, theme, n_groups):
 def test_given_axes_are_used_and_only_dressed_if_asked(display):
     y, score, group, _ = columns()
     figure, (one, two) = plt.subplots(1, 2)
-    made = display.from_predictions(
-        y, score, sensitive_features=group, ax=one, **FEW.get(display, {})
-    )
+    made = display.from_predictions(y, score, sensitive_features=group, ax=one)
     assert made.ax_ is one
     assert made.plot(ax=two, theme="dark").ax_ is two
     assert to_rgb(one.get_facecolor()) == (1.0, 1.0, 1.0)
     assert to_rgb(two.get_facecolor()) == to_rgb(DARK.background)
     assert len(plt.get_fignums()) == 1
     figure.canvas.draw()
-    with pytest.raises(TypeError, match="ax must be axes of matplotlib, not int"):
+    with pytest.raises(TypeError, match=r"ax must.* not int"):
         made.plot(3)
-    with pytest.raises(ValueError, match="theme must be 'light' or 'dark', not 'sepia'"):
+    with pytest.raises(ValueError, match=r"theme.*sepia"):
         made.plot(one, theme="sepia")
 
 
 @each
 def test_columns_are_drawn_at_once_as_in_scikit_learn(display):
     y, score, group, _ = columns()
-    made = display.from_predictions(
-        y, score, sensitive_features=group, theme="dark", **FEW.get(display, {})
-    )
+    made = display.from_predictions(y, score, sensitive_features=group, theme="dark")
     assert len(plt.get_fignums()) == 1
     assert to_rgb(made.ax_.get_facecolor()) == to_rgb(DARK.background)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+    with pytest.raises(TypeError, match="colour"):
         display.from_predictions(y, score, sensitive_features=group, colour="red")
 
 
@@ -103,50 +92,44 @@ def test_names_are_shown_literally(display):
     y, score, group, _ = columns(n_groups=3)
     names = {"women": "$x$", "men": "_hidden", "others": "<script>alert('$')</script>"}
     group = [names[name] for name in group]
-    made = display.from_predictions(y, score, sensitive_features=group, **FEW.get(display, {}))
+    made = display.from_predictions(y, score, sensitive_features=group)
     made.figure_.canvas.draw()
     shown = "\n".join(texts(made.figure_))
     assert "$x$" in shown
     assert "_hidden" in shown
     assert "<script>aler" in shown
-    assert b"<script" not in plots.figure_bytes(made.figure_, "svg")
+    assert b"<script" not in figure_bytes(made.figure_, "svg")
 
 
-@pytest.mark.slow
-@each
-def test_an_estimator_is_its_scores(display):
+def test_an_estimator_is_its_scores():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 3))
-    group = np.where(rng.random(200) < 0.5, "a", "b")
+    X, group = rng.normal(size=(200, 3)), rng.choice(["a", "b"], 200)
     y = np.where(X[:, 0] + rng.normal(size=200) > 0, "yes", "no")
-    few = FEW.get(display, {})
-    for estimator, fit in (
-        (LogisticRegression(), {}),
-        (es.LinearScorer(constraints="inter_group", strength=0.1), dict(sensitive_features=group)),
-    ):
-        estimator.fit(X, y, **fit)
-        one = display.from_estimator(estimator, X, y, sensitive_features=group, **few)
-        two = display.from_predictions(
-            y, estimator.decision_function(X), sensitive_features=group, pos_label="yes", **few
-        )
-        assert plots.figure_bytes(one.figure_) == plots.figure_bytes(two.figure_)
+    model = LogisticRegression().fit(X, y)
+    one = plots.GroupRocDisplay.from_estimator(model, X, y, sensitive_features=group)
+    two = plots.GroupRocDisplay.from_predictions(
+        y, model.decision_function(X), sensitive_features=group, pos_label="yes"
+    )
+    assert figure_bytes(one.figure_) == figure_bytes(two.figure_)
 
 
-@pytest.mark.slow
-def test_scorers_that_know_groups_are_told_them():
+def test_an_estimator_that_needs_groups_is_told_them():
+    class Shifted:
+        def __init__(self, use_groups=True):
+            self.use_groups = use_groups
+
+        def decision_function(self, X, sensitive_features=None):
+            shift = 0.0 if sensitive_features is None else 3.0 * (sensitive_features == "a")
+            return X[:, 0] + shift
+
     rng = np.random.default_rng(0)
     X, group = rng.normal(size=(200, 3)), rng.choice(["a", "b"], 200)
     y = (X[:, 0] + (group == "a") + rng.normal(size=200) > 0).astype(int)
-    columns = dict(sensitive_features=group)
-    for scorer in (
-        es.LinearScorer(use_groups=True),
-        es.RepairedScorer(LogisticRegression(), "bnsp", cv=2, random_state=0),
-    ):
-        scorer.fit(X, y, **columns)
-        one = plots.GroupRocDisplay.from_estimator(scorer, X, y, **columns)
-        score = scorer.decision_function(X, **columns)
-        two = plots.GroupRocDisplay.from_predictions(y, score, **columns)
-        assert plots.figure_bytes(one.figure_) == plots.figure_bytes(two.figure_)
+    for use in (True, False):
+        found = plots.GroupRocDisplay.from_estimator(Shifted(use), X, y, sensitive_features=group)
+        scores = X[:, 0] + 3.0 * (group == "a") * use
+        expected = es.metrics.auc_matrix(y, scores, sensitive_features=group)
+        assert found.curves[-1].auc.value == pytest.approx(expected.overall)
 
 
 def test_response_methods():
@@ -167,50 +150,33 @@ def test_response_methods():
     # The other label as the positive one: scores and labels are both turned round.
     assert aucs(pos_label=2) == pytest.approx(expected)
     assert aucs(pos_label=2, response_method="predict_proba") == pytest.approx(expected)
-    with pytest.raises(ValueError, match="response_method must be 'auto', 'decision_function' or"):
+    with pytest.raises(ValueError, match=r"response_method.*'auto'"):
         aucs(response_method="predict")
-    with pytest.raises(TypeError, match="object has no decision_function and no predict_proba"):
+    with pytest.raises(TypeError, match=r"object.*decision_function"):
         plots.GroupRocDisplay.from_estimator(object(), X, y, sensitive_features=group)
     three = LogisticRegression().fit(X, np.arange(300) % 3)
-    with pytest.raises(ValueError, match="LogisticRegression knows 3 classes, but a score ranks"):
+    with pytest.raises(ValueError, match=r"LogisticRegression.* 3 classes"):
         plots.GroupRocDisplay.from_estimator(three, X, y, sensitive_features=group)
 
 
-def test_a_repaired_scorer_is_given_the_groups():
-    rng = np.random.default_rng(0)
-    X, group = rng.normal(size=(400, 2)), np.tile(["a", "b"], 200)
-    y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
-    scorer = es.RepairedScorer(
-        LogisticRegression(), constraints=es.RocConstraint(on="negatives", rates=(0.25,))
-    ).fit(X, y, sensitive_features=group)
-    found = plots.GroupRocDisplay.from_estimator(scorer, X, y, sensitive_features=group)
-    scores = scorer.decision_function(X, sensitive_features=group)
-    expected = es.metrics.auc_matrix(y, scores, sensitive_features=group)
-    assert found.curves[-1].auc.value == pytest.approx(expected.overall)
-
-
-@pytest.mark.parametrize(
-    "display",
-    [plots.InterGroupRocDisplay, plots.PaperRocDisplay, plots.RocGapDisplay],
-    ids=lambda display: display.__name__,
-)
-def test_pairs(display):
+def test_pairs():
     y, score, group, _ = columns(n_groups=3)
-    few = FEW.get(display, {})
 
     def pairs(**options):
-        found = display.from_predictions(y, score, sensitive_features=group, **few, **options)
+        found = plots.PaperRocDisplay.from_predictions(
+            y, score, sensitive_features=group, **options
+        )
         return [(curve.first, curve.second) for curve in found.curves[::2]]
 
     assert pairs() == [("men", "others"), ("men", "women")]
     assert pairs(pairs=[("women", "others")]) == [("women", "others")]
     assert pairs(group_order=["women", "men", "others"])[0] == ("women", "men")
-    with pytest.raises(ValueError, match="There is no group 'x'; the groups are 'men', 'others'"):
+    with pytest.raises(ValueError, match=r"'x'.*'men', 'others'"):
         pairs(pairs=[("men", "x")])
-    with pytest.raises(ValueError, match="A pair needs two groups, not 'men' twice"):
+    with pytest.raises(ValueError, match="'men' twice"):
         pairs(pairs=[("men", "men")])
-    with pytest.raises(ValueError, match="compared two by two, but there is only 'a'"):
-        display.from_predictions(y, score, sensitive_features=["a"] * len(y))
+    with pytest.raises(ValueError, match="only 'a'"):
+        plots.PaperRocDisplay.from_predictions(y, score, sensitive_features=["a"] * len(y))
 
 
 @each
@@ -218,9 +184,9 @@ def test_bad_input_is_named(display):
     y, score, group, _ = columns()
     with pytest.raises(ValueError, match="y_score"):
         display.from_predictions(y, [np.nan, *score[1:]], sensitive_features=group)
-    with pytest.raises(ValueError, match="sensitive_features has 3 rows"):
+    with pytest.raises(ValueError, match=r"sensitive_features.* 3 rows"):
         display.from_predictions(y, score, sensitive_features=group[:3])
-    with pytest.raises(TypeError, match="Expected a GroupedScores, not list"):
+    with pytest.raises(TypeError, match=r"GroupedScores.*list"):
         display.from_scores([1, 2])
 
 
@@ -236,7 +202,7 @@ def test_degenerate_scores_are_drawn(display, case):
     if case == "huge scores":
         score *= 1e300
     scores = GroupedScores.from_arrays(y, score, sensitive_features=group)
-    made = display.from_scores(scores, **FEW.get(display, {})).plot()
+    made = display.from_scores(scores).plot()
     made.figure_.canvas.draw()
 
 
@@ -245,12 +211,11 @@ def test_an_empty_cell_is_said_to_be_empty(display):
     y = [0, 1, 0, 1, 0, 0] * 10
     group = list("aabbcc") * 10
     score = np.random.default_rng(0).normal(size=60)
-    made = display.from_predictions(y, score, sensitive_features=group, **FEW.get(display, {}))
+    made = display.from_predictions(y, score, sensitive_features=group)
     made.figure_.canvas.draw()
     told = " ".join(" ".join(texts(made.figure_)).split())
     assert any(
-        words in told
-        for words in ("no positives of c", "c: no positives", "c: 0 positives", "none none")
+        words in told for words in ("no positives of c", "c: no positives", "c: 0 positives")
     )
 
 
@@ -291,12 +256,3 @@ def test_a_legend_is_below_all_lines_of_the_axis_label():
     label, legend = made.ax_.xaxis.label, made.legend_
     assert label.get_text().count("\n") == 1
     assert legend.get_window_extent().y1 <= label.get_window_extent().y0
-
-
-@pytest.mark.slow
-def test_matplotlib_is_imported_on_first_use_only():
-    import subprocess
-    import sys
-
-    code = "import evenscore, sys; assert 'matplotlib' not in sys.modules; evenscore.plots.figure"
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -8,8 +8,7 @@ from support.reference import Rows
 from evenscore.showing.plots import GroupRocDisplay
 
 
-@pytest.mark.parametrize("n_groups", [1, 2, 3])
-@pytest.mark.parametrize("levels", [None, 4])
+@pytest.mark.parametrize(("n_groups", "levels"), [(1, None), (2, 4), (3, None)])
 def test_curves_are_those_of_scikit_learn(n_groups, levels):
     y, score, group, weight = draw(3, n_groups=n_groups, levels=levels, weights="integer")
     display = GroupRocDisplay.from_predictions(
@@ -44,7 +43,6 @@ def test_without_the_pooled_curve_and_with_bands():
     assert "90% interval" in display.legend_.get_title().get_text()
 
 
-@pytest.mark.slow
 def test_a_group_called_everyone_is_a_group():
     y, score, group, _ = draw(1)
     display = GroupRocDisplay.from_predictions(

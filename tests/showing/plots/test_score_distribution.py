@@ -7,8 +7,7 @@ from support.making import draw
 from evenscore.showing.plots import ScoreDistributionDisplay
 
 
-@pytest.mark.parametrize("levels", [None, 10])
-@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize(("n_groups", "levels"), [(2, None), (3, 10)])
 def test_heights_are_densities_of_the_cells(levels, n_groups):
     y, score, group, weight = draw(4, n=500, n_groups=n_groups, levels=levels, weights="real")
     display = ScoreDistributionDisplay.from_predictions(
@@ -45,7 +44,7 @@ def test_down_is_written_without_a_sign():
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]
     assert len(labels) > 2
     assert not any("−" in label or "-" in label for label in labels)
-    with pytest.raises(ValueError, match="n_bins must be a whole number of at least 3"):
+    with pytest.raises(ValueError, match=r"n_bins.*3"):
         ScoreDistributionDisplay.from_predictions(
             [0, 1], [1, 2], sensitive_features=["a", "b"], n_bins=1
         )

@@ -3,8 +3,8 @@ import matplotlib.pyplot as plt
 import pytest
 from matplotlib.colors import to_rgb
 
-from evenscore.showing.plots import figure, theme
-from evenscore.showing.plots.style import DARK, LIGHT, contrasting, dress, theme_of
+from evenscore.showing.plots import figure
+from evenscore.showing.plots.style import DARK, LIGHT, dress, theme, theme_of
 
 
 def luminance(color):
@@ -25,11 +25,6 @@ def test_contrast_is_enough_to_read(found):
         assert contrast(color, found.background) > 3.0  # WCAG's least for graphics
 
 
-@pytest.mark.parametrize("color", ["#0072B2", "#D55E00", "#56B4E9", "#808080", "#2f6d8c", "white"])
-def test_numbers_contrast_with_their_ground(color):
-    assert contrast(contrasting(color), color) > 4.4
-
-
 def test_series_differ_without_colour():
     styles = [LIGHT.series(k) for k in range(7)]
     for part in range(3):
@@ -43,7 +38,7 @@ def test_theme_returns_the_settings_even_after_an_error():
         assert matplotlib.rcParams["text.color"] == found.text
         raise RuntimeError
     assert dict(matplotlib.rcParams) == before
-    with pytest.raises(ValueError, match="theme must be 'light' or 'dark', not 'blue'"):
+    with pytest.raises(ValueError, match=r"theme.*'blue'"):
         figure(theme="blue")
 
 
@@ -69,7 +64,6 @@ def test_dressed_axes():
     assert to_rgb(ax.get_xticklabels()[0].get_color()) == to_rgb(DARK.text)
 
 
-@pytest.mark.slow
 def test_figures_are_unknown_to_pyplot():
     made = [figure(2, 3, theme="dark")[0] for _ in range(30)]
     assert plt.get_fignums() == []

@@ -8,9 +8,9 @@ from evenscore.showing.plots import TradeoffDisplay
 @pytest.fixture(scope="module")
 def path():
     rng = np.random.default_rng(0)
-    X, group = rng.normal(size=(600, 3)), np.tile(["a", "b"], 300)
+    X, group = rng.normal(size=(300, 3)), np.tile(["a", "b"], 150)
     X[:, 0] += 1.5 * (group == "b")
-    y = (X[:, 0] + X[:, 1] + rng.normal(size=600) > 0.8).astype(int)
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=300) > 0.8).astype(int)
     return es.tradeoff_path(
         es.LinearScorer(constraints="inter_group"),
         X,
@@ -53,10 +53,10 @@ def test_the_path_draws_with_it(path):
 
 
 def test_nothing_meets_the_tolerance(path):
-    with pytest.raises(ValueError, match="No point of the path meets a tolerance of 0"):
+    with pytest.raises(ValueError, match="tolerance of 0"):
         TradeoffDisplay.from_path(path, tolerance=0.0)
 
 
 def test_bad_shapes():
-    with pytest.raises(ValueError, match=r"each of its 1 points, not arrays of shapes \(2,\)"):
+    with pytest.raises(ValueError, match=r"1 points.*\(2,\)"):
         TradeoffDisplay(("a",), [0.1, 0.2], [(0.1, 0.0, 0.2)], (True,), (0,))

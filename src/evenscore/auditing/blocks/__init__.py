@@ -13,9 +13,7 @@ from evenscore.auditing.blocks.cuts_in_use import CutsInUse
 # isort: split
 from evenscore.auditing.blocks.at_thresholds import AtThresholds
 from evenscore.auditing.blocks.certificates import Certificates
-from evenscore.auditing.blocks.crossings import Crossing, Crossings
 from evenscore.auditing.blocks.curves import Curves
-from evenscore.auditing.blocks.permutation import Permutations
 from evenscore.auditing.blocks.ranking import Ranking
 from evenscore.auditing.blocks.shape import Shape
 from evenscore.auditing.blocks.small import SmallGroup, SmallGroups
@@ -41,13 +39,10 @@ __all__ = [
     "CalibrationSlopes",
     "Categories",
     "Certificates",
-    "Crossing",
-    "Crossings",
     "Curves",
     "CutsInUse",
     "ImpactRatios",
     "LocalLaw144",
-    "Permutations",
     "Ranking",
     "ScoreBands",
     "Separation",

@@ -37,7 +37,7 @@ class CutsInUse(Block):
     `headline` is the ratio of the selection rates of main groups at the first of them, in words,
     `reason` says why there is no cut in the range, and `certificate` whether all rates differ by at
     most the tolerance, at all these cuts and for all pairs that are compared, as one statement;
-    there is none with fewer than two groups. Files before version 3.0 have no curves.
+    there is none with fewer than two groups.
     """
 
     cuts: Cuts

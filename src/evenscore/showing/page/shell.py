@@ -17,7 +17,7 @@ MARKS = {"gap": "Beyond", "unclear": "Cannot tell", "even": "Within", "context":
 """What stands before a finding, by its kind."""
 
 _FILTERS = (
-    "count", "exact", "p_bound", "p_value", "plain", "points", "ratio", "share", "signed",
+    "count", "exact", "p_value", "plain", "points", "ratio", "share", "signed",
     "verdict", "why_none",
 )  # fmt: skip
 

@@ -100,7 +100,7 @@ class BandSettings(NamedTuple):
 
 
 def comparisons(
-    scores: GroupedScores, on: OneOrBoth, pairs: Pairs, split_ties: bool
+    scores: GroupedScores, on: OneOrBoth, pairs: Pairs
 ) -> Iterator[tuple[PairCurve, RocCurve]]:
     """The curves to show: of the pairs named, or of the first group with every other.
 
@@ -124,7 +124,7 @@ def comparisons(
             empty = [names[k] for k in (first, second) if row[k] == 0.0]
             reason = f"undefined, there are no {name} of {' and '.join(empty)}" if empty else ""
             pair = PairCurve(name, names[first], names[second], reason=reason)
-            yield pair, curve.with_ties_split() if split_ties else curve
+            yield pair, curve
 
 
 class PairStyles:

@@ -393,7 +393,8 @@ class CutRatesDisplay(ScoreDisplay):
         values = np.stack([group.value for group in self.groups])
         known = ~np.isnan(values)
         lowest = np.where(known, values, np.inf).min(axis=0)
-        middle = (lowest + np.where(known, values, -np.inf).max(axis=0)) / 2.0
+        highest = np.where(known, values, -np.inf).max(axis=0)
+        middle = (np.minimum(lowest, 1.0) + np.maximum(highest, 0.0)) / 2.0
         half = self.tolerance / 2.0
         if self.reference is not None:
             [middle] = [group.value for group in self.groups if group.name == self.reference]

@@ -16,7 +16,7 @@ from evenscore.scores.curve import RocCurve
 from evenscore.showing.plots.curves import polygon_corners
 from evenscore.showing.plots.display import unit_square
 from evenscore.showing.plots.group_roc import auc_text
-from evenscore.showing.plots.inter_group_roc import InterGroupDisplay, InterGroupRocDisplay
+from evenscore.showing.plots.inter_group_roc import InterGroupDisplay, inter_group_curves
 from evenscore.showing.plots.style import LineStyle, ThemeName
 from evenscore.showing.plots.text import literal
 
@@ -88,16 +88,14 @@ class PaperRocDisplay(InterGroupDisplay):
         confidence_level : float
             That of the AUC's interval and of the bands.
         **options
-            Those of `InterGroupRocDisplay.from_scores`, among them `pairs` and `rates`.
+            `on`, `pairs`, `rates`, `n_resamples` and `random_state`.
 
         Returns
         -------
         Self
             The display, not yet drawn.
         """
-        curves = InterGroupRocDisplay.from_scores(
-            scores, band=band, confidence_level=confidence_level, split_ties=False, **options
-        ).curves
+        curves = inter_group_curves(scores, band=band, confidence_level=confidence_level, **options)
         overall = RocCurve(scores.pooled("negatives"), scores.pooled("positives"))
         auc, _ = auc_estimates(scores, confidence_level=confidence_level)
         return cls(curves, *polygon_corners(overall), auc)

@@ -40,7 +40,7 @@ def figure_bytes(figure: Figure, kind: str = "svg", *, dpi: float = 150.0) -> by
     Examples
     --------
     >>> import evenscore as es
-    >>> es.plots.figure_bytes(es.plots.figure()[0], "png")[1:4]
+    >>> figure_bytes(es.plots.figure()[0], "png")[1:4]
     b'PNG'
     """
     if kind not in _METADATA:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, to_rgb, to_rgba
+from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -176,11 +176,6 @@ def theme_of(ax: Axes) -> Theme:
     grounds = (to_rgba(part.get_facecolor()) for part in (ax, ax.figure))
     visible = next((ground for ground in grounds if ground[3] > 0.0), to_rgba("white"))
     return LIGHT if colours.luminance(visible[:3]) > 0.18 else DARK
-
-
-def contrasting(color: Any) -> str:
-    """Near black or near white, whichever is legible on a colour."""
-    return colours.ink_on(to_rgb(color))
 
 
 def dress(ax: Axes, theme: Theme) -> None:

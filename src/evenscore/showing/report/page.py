@@ -13,7 +13,6 @@ from evenscore.auditing.blocks import (
     Certificates,
     Curves,
     CutsInUse,
-    Permutations,
     Ranking,
     Shape,
     SmallGroups,
@@ -296,7 +295,6 @@ SECTIONS: tuple[Section, ...] = (
     of_block(Curves, _curves),
     of_block(Shape, _shape),
     of_block(Certificates, _some("roc_certificates")),
-    of_block(Permutations, _some("permutation_tests")),
     of_block(AtThresholds, _fair_cuts),
     of_block(Ranking, _ranking),
 )
