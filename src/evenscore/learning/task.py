@@ -227,12 +227,6 @@ class History:
         some = self.entries("without constraints")
         return self.auc[some[0]] if some else None
 
-    @property
-    def price(self) -> list[float]:
-        """By how much the AUC of every entry is lower than without constraints."""
-        free = self.free_auc
-        return [float("nan") if free is None else free - auc for auc in self.auc]
-
     def frontier(self, *stages: Stage) -> list[tuple[float, float]]:
         """AUC and size of the largest gap of the entries (of some stages) that no other beats.
 
