@@ -8,7 +8,7 @@ seconds are those of one thread, fits those of the classifier. Default parameter
 same for every data set. COMPAS is read from EVENSCORE_DATA.
 
     python benchmarks/optimal.py                                # 5 splits, four notions
-    python benchmarks/optimal.py --data german compas --splits 3 --notions bnsp --method weights
+    python benchmarks/optimal.py --data german compas --splits 3 --notions bnsp
 """
 
 from __future__ import annotations
@@ -108,12 +108,8 @@ def one_split(name: str, data, split: int, arguments, out) -> list[dict]:
         free_scorer = es.PlugInScorer(Counted(model), random_state=split)
         _, free = measured(free_scorer, data, split, arguments.notions, False)
         for notion in arguments.notions:
-            if arguments.method == "weights" and notion.startswith("zero_aeg"):
-                continue
             Counted.fits = 0
-            scorer = es.PlugInScorer(
-                Counted(model), notion, method=arguments.method, random_state=split
-            )
+            scorer = es.PlugInScorer(Counted(model), notion, random_state=split)
             seconds, fair = measured(scorer, data, split, [notion], True)
             known[label, notion] = (free[notion], fair[notion], seconds, Counted.fits)
             other = known[beside, notion]
@@ -164,7 +160,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", nargs="*", default=list(LOADERS), choices=list(LOADERS))
     parser.add_argument("--notions", nargs="*", default=list(NOTIONS), choices=NOTIONS)
-    parser.add_argument("--method", default="posteriors", choices=("posteriors", "weights"))
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--out", type=Path, help="add a line of JSON for every fit")
     arguments = parser.parse_args()

@@ -66,7 +66,6 @@ SCRIPTS = {
     ),
     "fit_cost": Sizes("--data adult", "--data adult --asked rates"),
     "paper_networks": Sizes("", "--iterations 1000"),
-    "cluster": Sizes("rounds --repeats 5", "rounds --repeats 5 --rows 20000"),
 }
 
 

@@ -284,16 +284,16 @@ def test_a_run_goes_on_and_keeps_the_one_before(tools, tmp_path, monkeypatch, ca
 
     monkeypatch.setattr(tools.run_all, "run", run)
     path = tmp_path / "bench.json"
-    asked = ["run_all.py", "--quick", "--out", str(path), "--only", "repair", "cluster"]
+    asked = ["run_all.py", "--quick", "--out", str(path), "--only", "repair", "learning"]
     monkeypatch.setattr(sys, "argv", asked)
     assert tools.run_all.main() == 1
     out, error = capsys.readouterr()
     assert "1 ratios are in" in out
     assert error == "repair failed: Boom.\n"
     first = tools.stored.read(path)
-    assert [ratio.script for ratio in first.ratios] == ["cluster"]
+    assert [ratio.script for ratio in first.ratios] == ["learning"]
     assert first.quick
-    monkeypatch.setattr(sys, "argv", [*asked[:-2], "cluster"])
+    monkeypatch.setattr(sys, "argv", [*asked[:-2], "learning"])
     assert tools.run_all.main() == 0
     assert tools.stored.read(tmp_path / "bench.before.json") == first
     assert "Of 1 ratio in both files, none got slower" in capsys.readouterr().out

@@ -10,7 +10,6 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from lowest_versions import lowest_versions
 from typer.testing import CliRunner
@@ -91,16 +90,6 @@ def test_a_scorer_says_what_it_needs(rows, scorer, sentence):
     with pytest.raises(ImportError) as caught:
         getattr(es, scorer)(constraints="inter_group").fit(X, y, sensitive_features=group)
     assert str(caught.value) == sentence
-
-
-@pytest.mark.usefixtures("core_only")
-def test_training_on_a_cluster_says_what_it_needs():
-    frame = pd.DataFrame({"a": [1.0, 2.0], "y": [0, 1]})
-    with pytest.raises(ImportError) as caught:
-        es.DistributedBoostedScorer().fit(frame, label="y")
-    assert str(caught.value) == (
-        "DistributedBoostedScorer needs XGBoost: pip install 'evenscore[xgboost]'."
-    )
 
 
 @pytest.mark.usefixtures("core_only")

@@ -33,7 +33,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "Scorers",
         "Estimators in scikit-learn's style that learn a fair score.",
         ("LinearScorer", "BoostedScorer", "NeuralScorer", "PlugInScorer", "RepairedScorer",
-         "DistributedBoostedScorer", "DistributedLinearScorer", "FairScorer"),
+         "FairScorer"),
     ),
     "repairing": ("Repair", "One increasing map per group.", ("repair", "Repair")),
     "choosing": (

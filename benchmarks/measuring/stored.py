@@ -18,7 +18,7 @@ from measuring.ratios import Ratio, from_plain
 FORMAT = "evenscore bench 1"
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
-    "evenscore", "numpy", "scipy", "scikit-learn", "narwhals", "lightgbm", "xgboost", "fairlearn",
+    "evenscore", "numpy", "scipy", "scikit-learn", "narwhals", "lightgbm", "fairlearn",
     "duckdb", "polars", "pandas", "pyarrow", "dask", "pyspark", "jax",
 )  # fmt: skip
 

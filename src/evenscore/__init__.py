@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from evenscore.inference.estimate import Estimate
     from evenscore.learning.base import FairScorer
     from evenscore.learning.boosted import BoostedScorer
-    from evenscore.learning.distributed import DistributedBoostedScorer, DistributedLinearScorer
     from evenscore.learning.linear import LinearScorer
     from evenscore.learning.neural import NeuralScorer
     from evenscore.learning.plug_in import PlugInScorer
@@ -53,8 +52,6 @@ __all__ = [
     "ClaimPrices",
     "CurveConstraint",
     "Cuts",
-    "DistributedBoostedScorer",
-    "DistributedLinearScorer",
     "Estimate",
     "FairScorer",
     "GapFamily",
@@ -130,8 +127,6 @@ _NAMES = {
     "ClaimPrices": "choosing",
     "CurveConstraint": "gaps",
     "Cuts": "gaps",
-    "DistributedBoostedScorer": "learning.distributed",
-    "DistributedLinearScorer": "learning.distributed",
     "Estimate": "inference.estimate",
     "FairScorer": "learning.base",
     "GapFamily": "gaps",

@@ -11,9 +11,6 @@ EXTRAS = {
     "jax": ("JAX", "neural"),
     "optax": ("Optax", "neural"),
     "sqlglot": ("sqlglot", "files"),
-    "xgboost": ("XGBoost", "xgboost"),
-    "pyspark": ("PySpark", "spark"),
-    "distributed": ("dask.distributed", "dask"),
 }
 """By the name it is imported under: what a package is called, and the extra that brings it."""
 _NEED_DOCSTRINGS = {"lightgbm"}  # they build some from others while they are imported

@@ -143,17 +143,6 @@ class CertifiedChoice(Showable):
         return self.tests[0 if self.chosen is None else self.chosen]
 
     @property
-    def more_people(self) -> float:
-        """How many more people held out would decide about the candidate that failed, if as seen.
-
-        Infinite if no number would, NaN if none failed.
-        """
-        failed = next((test for test in self.tests if test.outcome == "failed"), None)
-        if failed is None:
-            return math.nan
-        return (failed.times()[0] - 1.0) * self.n_held_out
-
-    @property
     def meaning(self) -> str:
         """What has to be said wherever the choice is shown: how it was made and what it proves."""
         return (

@@ -16,7 +16,6 @@ so is a function on the grid for each cell.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,27 +187,10 @@ class Surrogate:
     slopes: Callable[[Floats], Floats]
 
 
-class Together(Protocol):
-    """Where the rows at hand are a part of all: what all parts come to."""
-
-    def sum(self, values: Floats) -> Floats:
-        """The sum over all parts, entry by entry."""
-
-    def ends(self, values: Floats) -> tuple[float, float]:
-        """The smallest and the largest value of all parts."""
-
-
 def smooth_cells(
-    score: Floats,
-    cell: Ints,
-    share: Floats,
-    cell_weights: Floats,
-    bandwidth: float,
-    together: Together | None = None,
+    score: Floats, cell: Ints, share: Floats, cell_weights: Floats, bandwidth: float
 ) -> SmoothCells:
     """Bin, then convolve. Scores so far apart that the grid would pass 2^20 points are refused.
-
-    Rows may be a part of all, whose shares add up to one with those of the other parts.
 
     >>> s = smooth_cells(
     ...     np.array([0.0, 1.0]), np.array([0, 1]), np.ones(2), np.ones((2, 1)), bandwidth=0.5)
@@ -217,10 +199,7 @@ def smooth_cells(
     """
     n_cells = cell_weights.size
     step = bandwidth / _PER_BANDWIDTH
-    if together is None:
-        low, high = float(score.min()), float(score.max())
-    else:
-        low, high = together.ends(score)
+    low, high = float(score.min()), float(score.max())
     spread = (high - low) / step
     if not spread + 2.0 * _BEYOND < _MAX_POINTS - 1:
         raise ValueError(
@@ -237,7 +216,7 @@ def smooth_cells(
             weight *= share[rows]
             flat += np.bincount(index, weights=weight, minlength=n_cells * size)
             index += 1
-    mass = (flat if together is None else together.sum(flat)).reshape(n_cells, size)
+    mass = flat.reshape(n_cells, size)
     spectrum = np.fft.rfft(mass, 4 * size)
     below, density = (
         np.fft.irfft(spectrum * kernel, 4 * size)[:, size : 2 * size] for kernel in _kernels(size)

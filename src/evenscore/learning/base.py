@@ -330,13 +330,12 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def learn_from(
         self, data: TrainingSet, task: Task | None = None
     ) -> list[tuple[str, type[Warning]]]:
-        """Learn from rows that have been read, of which there may be more with other workers.
+        """Learn from rows that have been read.
 
         Parameters
         ----------
         data : TrainingSet
-            The rows; where they are one part of all, every worker calls this, and every worker's
-            scorer comes out the same.
+            The rows.
         task : Task, optional
             The parameters, unless somebody has read them already.
 
@@ -394,7 +393,7 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         train, held_out : TrainingSet, TrainingSet or None
             The same share of every class and group is held out, as far as clusters stay whole.
         """
-        share = self.held_out_share(rows.n_rows)
+        share = self.held_out_share(len(rows))
         if share == 0.0:
             return rows, None
         return rows.hold_out(share, np.random.default_rng(seed_of(self.random_state)))

@@ -1,7 +1,7 @@
 """The boosted scorer: trees grown along the gradient of the score-space objective."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,8 +12,6 @@ from evenscore.extras import require
 from evenscore.learning.base import FairScorer
 from evenscore.learning.boosters import Booster, TreeSettings, booster_class, tree_threads
 from evenscore.learning.boosting import HeldOut, LinearStart, constant
-from evenscore.learning.checkpoints import RecordedBooster
-from evenscore.learning.exchange import ALONE, Exchange
 from evenscore.learning.growth import Growth
 from evenscore.learning.objective import standardise
 from evenscore.learning.parameters import check_count, check_number, seed_of
@@ -96,7 +94,7 @@ class BoostedScorer(FairScorer):
     n_jobs : int, optional
         Threads; by default one, and from 100,000 rows on as many as OpenMP allows. The score does
         not depend on it.
-    booster : "lightgbm", "xgboost" or a subclass of `evenscore.learning.Booster`
+    booster : "lightgbm" or a subclass of `evenscore.learning.Booster`
         The library that grows the trees, by default LightGBM.
     verbose
 
@@ -199,13 +197,12 @@ class BoostedScorer(FairScorer):
         a tolerance that is tightened round by round.
         """
         library = booster_class(self.booster)
-        if not train.exchange.alone and not library.takes_parts:
-            raise ValueError(f"{library.__name__} does not grow trees on parts of the rows.")
         settings = self._settings(train)
-        varied = not constant(train.X, train.exchange)
+        varied = not constant(train.X)
         self.linear_ = None
         if self.linear_start and varied:
-            self.linear_ = self._start(train, task, settings)
+            left_out = np.flatnonzero(settings.monotone).tolist()
+            self.linear_ = LinearStart.fit(train, left_out, settings.categorical)
         offset = self._offset(train)
         beaten: tuple[Stage, ...] = ()
         if varied and task.constraints and held_out is None and not task.quick:
@@ -226,17 +223,13 @@ class BoostedScorer(FairScorer):
                 checked,
                 advance,
             )
-            trunk = self._begun(train, offset, settings)
-            if task.journal is not None:
-                trunk = RecordedBooster(trunk, task.journal, task.journal.opened(trunk))
-            choice = growth.run(trunk, beaten)
+            choice = growth.run(library.begin(train.X, offset, settings), beaten)
         assert choice.raw is not None
         assert choice.booster is not None
-        low, high = train.exchange.ends(choice.raw)
-        if low == high:
+        if choice.raw.min() == choice.raw.max():
             text = (
                 "BoostedScorer gives every row the same score: no split of the "
-                f"{train.n_rows} rows leaves min_child_samples={settings.min_rows} on both sides "
+                f"{len(train)} rows leaves min_child_samples={settings.min_rows} on both sides "
                 "and helps."
             )
             choice.history.notes.append((text, UserWarning))
@@ -247,19 +240,6 @@ class BoostedScorer(FairScorer):
             choice.history.scores = TrainingScores(growth.free, choice.raw, choice.expected)
         return choice.history
 
-    def _start(self, train: TrainingSet, task: Task, settings: TreeSettings) -> LinearStart | None:
-        """What trees start from: learned, or known from a checkpoint."""
-        journal = task.journal
-        if journal is not None and journal.start is not None:
-            start = LinearStart.from_dict(journal.start)
-            start.check_whole(train.X.shape[1])
-            return start
-        left_out = np.flatnonzero(settings.monotone).tolist()
-        learned = LinearStart.fit(train, left_out, settings.categorical)
-        if journal is not None and learned is not None:
-            journal.start = learned.to_dict()
-        return learned
-
     def _beaten(
         self, train: TrainingSet, task: Task, settings: TreeSettings, offset: Floats
     ) -> tuple[Stage, ...]:
@@ -269,9 +249,8 @@ class BoostedScorer(FairScorer):
         constraints, the reweighed and the constrained one are learned in two folds, and looked at
         on the rows left out. The linear start has seen all rows.
         """
-        if train.n_rows >= _FEW_ROWS or train.cell_sizes.min() < 2 * _LEAST_OF_CELL:
+        if len(train) >= _FEW_ROWS or train.cell_sizes.min() < 2 * _LEAST_OF_CELL:
             return ()
-        task = replace(task, journal=None)
         fold = train.folds(2, np.random.default_rng(settings.seed))
         scores: dict[Stage, Floats] = {}
         for k in range(2):
@@ -280,13 +259,13 @@ class BoostedScorer(FairScorer):
             growth = Growth(
                 task, rows, objective, settings, int(self.n_estimators), self.margin, None, _silent
             )
-            booster = self._begun(rows, offset[fold != k], settings)
+            booster = booster_class(self.booster).begin(rows.X, offset[fold != k], settings)
             best = growth.stages(booster)
             if not best:
                 return ()
             for stage, (trees, n_trees, raw) in best.items():
                 new = offset[fold == k] + trees.predict(left.X, last=n_trees)
-                standard = standardise(raw, rows.share, rows.exchange)
+                standard = standardise(raw, rows.share)
                 score = scores.setdefault(stage, np.empty(len(train)))
                 score[fold == k] = (new - standard.mean) / standard.scale
         objective = task.objective(train)
@@ -298,24 +277,14 @@ class BoostedScorer(FairScorer):
             return ("learning", "restart")
         return ()
 
-    def _begun(self, rows: TrainingSet, offset: Floats, settings: TreeSettings) -> Booster:
-        """No tree yet; only a library that takes parts is told of others."""
-        library = booster_class(self.booster)
-        if library.takes_parts:
-            return library.begin(rows.X, offset, settings, rows.exchange)
-        return library.begin(rows.X, offset, settings)
-
     def _offset(self, rows: TrainingSet) -> Floats:
         """The scores that trees are added to."""
         return np.zeros(len(rows)) if self.linear_ is None else self.linear_.score(rows.X)
 
     def _settings(self, train: TrainingSet) -> TreeSettings:
         """How trees are grown on n rows: the fewer there are, the simpler and more random."""
-        n, root = train.n_rows, float(np.sqrt(train.n_rows))
-        categorical, signs = (
-            self._categorical(train.X, train.exchange),
-            self._signs(train.X.shape[1]),
-        )
+        n, root = len(train), float(np.sqrt(len(train)))
+        categorical, signs = self._categorical(train.X), self._signs(train.X.shape[1])
         if any(signs[k] for k in categorical):
             raise ValueError(_NO_ORDER)
 
@@ -353,7 +322,7 @@ class BoostedScorer(FairScorer):
             )
         return int(name)
 
-    def _categorical(self, X: Any, exchange: Exchange = ALONE) -> list[int]:
+    def _categorical(self, X: Any) -> list[int]:
         """Numbers of the categorical columns, whose values have been looked at."""
         given = () if self.categorical_features is None else self.categorical_features
         if isinstance(given, str) or not isinstance(given, (Sequence, np.ndarray)):
@@ -364,8 +333,7 @@ class BoostedScorer(FairScorer):
         for k in columns:
             values = X[:, [k]].data if sparse.issparse(X) else X[:, k]
             values = values[~np.isnan(values)]
-            odd = np.sum((values < 0.0) | (values != np.floor(values)) | (values >= 2**31))
-            if exchange.total(odd):
+            if np.any((values < 0.0) | (values != np.floor(values)) | (values >= 2**31)):
                 raise ValueError(
                     f"Column {k} is in categorical_features but holds values other than the codes "
                     "0, 1, 2, … of categories."

@@ -16,7 +16,6 @@ from joblib import cpu_count, effective_n_jobs
 from scipy import sparse
 
 from evenscore.extras import require
-from evenscore.learning.exchange import ALONE, Exchange
 from evenscore.learning.tree_text import joined, parts_of, understood
 from evenscore.scores.arrays import Floats
 
@@ -88,16 +87,12 @@ class Booster(ABC):
     """`TreeSettings.categorical` is followed."""
     takes_monotone: ClassVar[bool] = False
     """`TreeSettings.monotone` is followed."""
-    takes_parts: ClassVar[bool] = False
-    """Several workers can grow the same trees together, each on a part of the rows."""
     packages: ClassVar[tuple[str, ...]] = ()
     """What it needs of the packages in `evenscore.extras`: a fit asks for them first."""
 
     @classmethod
     @abstractmethod
-    def begin(
-        cls, X: Any, offset: Floats, settings: TreeSettings, exchange: Exchange = ALONE
-    ) -> Self:
+    def begin(cls, X: Any, offset: Floats, settings: TreeSettings) -> Self:
         """No tree yet.
 
         Parameters
@@ -108,9 +103,6 @@ class Booster(ABC):
             The scores that trees are added to.
         settings : TreeSettings
             How trees are grown.
-        exchange : Exchange
-            Where the rows are a part of all: the other parts. A library that `takes_parts` then
-            grows the trees of all rows; no other is given a part.
         """
 
     @abstractmethod
@@ -144,19 +136,6 @@ class Booster(ABC):
         nor a fork made earlier is to grow afterwards.
         """
         return None
-
-    def follow(self, text: str) -> None:
-        """Add recorded trees in the next rounds, instead of growing them again.
-
-        Every round asks for slopes as it did when the trees were grown; after the last of them
-        rounds grow trees again, as if there had been no interruption.
-
-        Parameters
-        ----------
-        text : str
-            The trees so far, and more of them, by `to_text` of the booster that grew them.
-        """
-        raise NotImplementedError(f"{type(self).__name__} does not follow recorded trees.")
 
     def last_leaves(self) -> Floats | None:
         """The values of the leaves of the last tree, as added to scores; None if not known."""
@@ -215,9 +194,7 @@ class LightGBMBooster(Booster):
         self.n_before = len(parts_of(before)[1]) if before else 0
 
     @classmethod
-    def begin(
-        cls, X: Any, offset: Floats, settings: TreeSettings, exchange: Exchange = ALONE
-    ) -> Self:
+    def begin(cls, X: Any, offset: Floats, settings: TreeSettings) -> Self:
         """A `lightgbm.Booster` without objective: its gradients come from outside."""
         import lightgbm
 
@@ -352,17 +329,8 @@ def _matrix(X: Any) -> Any:
     return sparse.csr_matrix(X) if sparse.issparse(X) else X
 
 
-def _xgboost() -> type[Booster]:
-    from evenscore.learning.xgboost_trees import XGBoostBooster
-
-    return XGBoostBooster
-
-
-BOOSTERS: dict[str, type[Booster] | Callable[[], type[Booster]]] = {
-    "lightgbm": LightGBMBooster,
-    "xgboost": _xgboost,
-}
-"""The tree libraries by name: the class, or what imports it when it is asked for."""
+BOOSTERS: dict[str, type[Booster]] = {"lightgbm": LightGBMBooster}
+"""The tree libraries by name."""
 
 
 def booster_class(booster: str | type[Booster]) -> type[Booster]:
@@ -374,10 +342,9 @@ def booster_class(booster: str | type[Booster]) -> type[Booster]:
     if isinstance(booster, type) and issubclass(booster, Booster):
         return booster
     if isinstance(booster, str) and booster in BOOSTERS:
-        library = BOOSTERS[booster]
-        return library if isinstance(library, type) else library()
+        return BOOSTERS[booster]
     raise ValueError(
-        f"booster must be one of {', '.join(map(repr, BOOSTERS))} or a subclass of Booster, "
+        f"booster must be {' or '.join(map(repr, BOOSTERS))} or a subclass of Booster, "
         f"not {booster!r:.80}."
     )
 

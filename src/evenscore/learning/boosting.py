@@ -14,7 +14,6 @@ from sklearn.linear_model import LogisticRegression
 
 from evenscore.learning.boosters import Booster
 from evenscore.learning.encoding import SpreadCodes
-from evenscore.learning.exchange import ALONE, Exchange
 from evenscore.learning.features import FeatureScaling
 from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState
 from evenscore.learning.objective import Evaluation, Objective, Strict, standardise
@@ -42,7 +41,7 @@ _TABLE = 1 << 15  # places of leaf values: a row's is some millionths off, and n
 _FEW = 500  # columns for which Newton's method is the fastest
 
 
-def constant(X: Any, exchange: Exchange = ALONE) -> bool:
+def constant(X: Any) -> bool:
     """Whether no feature varies, so that there is nothing to split on.
 
     >>> constant(np.array([[1.0, np.nan], [1.0, np.nan]])), constant(np.array([[1.0], [np.nan]]))
@@ -52,10 +51,8 @@ def constant(X: Any, exchange: Exchange = ALONE) -> bool:
         return bool(np.all(X.max(axis=0).toarray() == X.min(axis=0).toarray()))
     low = np.fmin.reduce(X, axis=0, initial=np.inf)
     high = np.fmax.reduce(X, axis=0, initial=-np.inf)
-    missing = np.isnan(X).any(axis=0).astype(np.float64)
-    low, high, missing = exchange.max(np.array([-low, high, missing])) * [[-1.0], [1.0], [1.0]]
     # Known values that differ, or some known and some missing.
-    return not np.any((low < high) | ((missing > 0.0) & (low <= high)))
+    return not np.any((low < high) | (np.isnan(X).any(axis=0) & (low <= high)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +78,7 @@ class LinearStart:
         cls, train: TrainingSet, left_out: Sequence[int] = (), categorical: Sequence[int] = ()
     ) -> Self | None:
         """Learn from all columns but some; none if there are no others."""
-        columns = SpreadCodes.of(train.X, left_out, categorical, train.exchange)
+        columns = SpreadCodes.of(train.X, left_out, categorical)
         if not columns.width:
             return None
         rows = train.sampled(_ROWS)
@@ -107,45 +104,9 @@ class LinearStart:
                 model.fit(prepared[some], part.positive, part.share * train.n_observations)
                 model.set_params(max_iter=2)
             model.fit(prepared, rows.positive, weight)
-        coefficients = _LINEAR * train.exchange.agreed(model.coef_[0])
+        coefficients = _LINEAR * model.coef_[0]
         constant = -float(rows.share @ (prepared @ coefficients))
         return cls(columns, means, features, coefficients, constant)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, from which `from_dict` makes the same start."""
-        scaling = {name: _plain(value) for name, value in vars(self.features).items()}
-        return {
-            "numbers": list(self.columns.numbers),
-            "codes": [list(pair) for pair in self.columns.codes],
-            "means": self.means.tolist(),
-            "features": scaling,
-            "coefficients": self.coefficients.tolist(),
-            "constant": self.constant,
-        }
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Self:
-        """A start from plain data; `check_whole` says whether it is one."""
-        try:
-            scaling = dict(content["features"])
-            tailed = scaling.pop("tailed")
-            compress = bool(scaling.pop("compress"))
-            numbers = {name: np.array(scaling[name], dtype=np.float64) for name in scaling}
-            return cls(
-                SpreadCodes(
-                    tuple(content["numbers"]), tuple((k, size) for k, size in content["codes"])
-                ),
-                np.array(content["means"], dtype=np.float64),
-                FeatureScaling(
-                    **numbers,
-                    compress=compress,
-                    tailed=None if tailed is None else np.array(tailed, dtype=np.intp),
-                ),
-                np.array(content["coefficients"], dtype=np.float64),
-                float(content["constant"]),
-            )
-        except (KeyError, TypeError, ValueError):
-            raise ValueError("The linear start of the checkpoint cannot be read.") from None
 
     def check_whole(self, n_features: int) -> None:
         """Refuse what was read from a file and is no linear score of so many features."""
@@ -161,10 +122,6 @@ class LinearStart:
         """Of all columns of X."""
         prepared = self.features.transform(_filled(self.columns.transform(X), self.means))
         return np.asarray(prepared @ self.coefficients + self.constant)
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _known_means(X: Any, share: Floats) -> Floats:
@@ -220,10 +177,10 @@ class Likelihood:
     round: int = 0
 
     def __post_init__(self) -> None:
-        self.weight = self.rows.share * self.rows.n_rows
+        self.weight = self.rows.share * len(self.rows)
         prevalence = self.rows.prevalence
         self.log_odds = float(np.log(prevalence / (1.0 - prevalence)))
-        self.start = likely_rounds(self.rows.n_rows, self.rounds)
+        self.start = likely_rounds(len(self.rows), self.rounds)
 
     def __call__(self, raw: Floats) -> tuple[Floats, Floats]:
         """Of the scores of a round; steps shrink as rounds go by."""
@@ -286,7 +243,6 @@ class OwnPull:
     l2: float
     times: float
     total: Floats
-    exchange: Exchange = ALONE
     before: tuple[Floats, Floats, Floats] | None = None  # scores, gradient, curvature
 
     def note(self, raw: Floats, leaves: Floats) -> None:
@@ -300,7 +256,7 @@ class OwnPull:
         for rows in chunks(len(raw)):
             leaf[rows] = find(raw[rows] - scores[rows])
             weight += np.bincount(leaf[rows], curvature[rows], minlength=len(values))
-        weight, value = self.exchange.sum(weight), values / self.learning_rate
+        value = values / self.learning_rate
         for rows in chunks(len(raw)):
             own, slope = curvature[rows], value.take(leaf[rows])
             others = weight.take(leaf[rows])
@@ -348,14 +304,14 @@ class Gradient:
         train = self.train
         self.state = self.rule.init(self.aim, *self.objective.terms.sharing)
         parts = np.where(train.positive, train.prevalence, 1.0 - train.prevalence)
-        self.least = _LEAST * train.share * train.n_rows / parts
+        self.least = _LEAST * train.share * len(train) / parts
 
     def __call__(self, raw: Floats) -> tuple[Floats, Floats]:
         """Gradient and curvature at the scores of a round."""
         number, self.round, self.look = self.round, self.round + 1, None
         done = number / self.rounds
         evaluation = self.evaluate(raw, closely=number % EVERY == 0)
-        n, scale = self.train.n_rows, self.standard.scale
+        n, scale = len(self.train), self.standard.scale
         gradient, curvature = self.standard.pull_back(evaluation.gradient), evaluation.gradient
         fall, width = n * fall_of(done), self.objective.bandwidth * scale**2
         for rows in chunks(len(raw)):
@@ -369,7 +325,7 @@ class Gradient:
 
     def evaluate(self, raw: Floats, *, closely: bool) -> Evaluation:
         """Evaluate the objective; closely: look at the strict gaps and move the multipliers."""
-        self.standard = standardise(raw, self.train.share, self.train.exchange)
+        self.standard = standardise(raw, self.train.share)
         score = self.standard.score
         if self.level:
             left = self.level * max(0.0, 1.0 - 1.5 * self.round / self.rounds)

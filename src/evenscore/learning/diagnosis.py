@@ -13,7 +13,6 @@ from evenscore.gaps.family import family_estimates
 from evenscore.inference.decisions import decide
 from evenscore.inference.estimate import Estimate
 from evenscore.learning.cross_fitting import learn_on
-from evenscore.learning.exchange import ALONE, Exchange
 from evenscore.learning.multipliers import excess
 from evenscore.learning.objective import standardise
 from evenscore.learning.task import SLACK, History, Task
@@ -353,7 +352,7 @@ def pulling_against(task: Task, train: TrainingSet, scores: Floats, number: int)
     """
     objective = task.objective(train)
     terms = objective.terms
-    standard = standardise(scores, train.share, train.exchange)
+    standard = standardise(scores, train.share)
     strict = objective.strict(standard.score)
     size = np.abs(strict.gaps)
     others = [int(k) for k in np.argsort(-size)[:_MOST_OPPOSED] if k != number and size[k] > 0.0]
@@ -364,7 +363,7 @@ def pulling_against(task: Task, train: TrainingSet, scores: Floats, number: int)
         multipliers = np.zeros(len(terms))
         multipliers[chosen] = np.sign(strict.terms[chosen])
         gradient = objective.evaluate(standard.score, lambda g: (0.0, multipliers)).gradient
-        return along_features(train.X, standard.pull_back(gradient), train.exchange)
+        return along_features(train.X, standard.pull_back(gradient))
 
     wanted = asked(number)
     cosines = []
@@ -376,16 +375,15 @@ def pulling_against(task: Task, train: TrainingSet, scores: Floats, number: int)
     return [k for _, k in sorted(opposed)[:2]]
 
 
-def along_features(X: Any, gradient: Floats, exchange: Exchange = ALONE) -> Floats:
+def along_features(X: Any, gradient: Floats) -> Floats:
     """The product of a gradient by the scores with features of mean zero and deviation one."""
     if sparse.issparse(X):
         X = X.toarray() if X.shape[0] * X.shape[1] < _DENSE else X[:, :256].toarray()
     known = ~np.isnan(X)
-    number, total = exchange.sum(np.array([known.sum(axis=0), np.sum(X, axis=0, where=known)]))
+    number, total = known.sum(axis=0), np.sum(X, axis=0, where=known)
     centred = np.where(known, X - total / np.maximum(number, 1.0), 0.0)  # missing: the mean
-    square, along = exchange.sum(np.array([np.square(centred).sum(axis=0), gradient @ centred]))
-    deviation = np.sqrt(square / exchange.total(len(X)))
-    return np.asarray(along / np.where(deviation > 0.0, deviation, 1.0))
+    deviation = np.sqrt(np.square(centred).sum(axis=0) / len(X))
+    return np.asarray((gradient @ centred) / np.where(deviation > 0.0, deviation, 1.0))
 
 
 def _reached_alone(
@@ -410,7 +408,6 @@ def _reached_alone(
         tolerance=tolerance,
         optimism=optimism,
         quick=True,
-        journal=None,
     )
     if len(optimism) != len(train.objective(alone.constraints).terms.tolerance):
         return None

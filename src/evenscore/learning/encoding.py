@@ -21,7 +21,6 @@ from typing import Any, Self, final
 import numpy as np
 from scipy import sparse
 
-from evenscore.learning.exchange import ALONE, Exchange
 from evenscore.learning.wholeness import check_names, check_positions, part_of
 from evenscore.scores.arrays import Floats
 from evenscore.scores.labels import default_order, is_missing
@@ -364,18 +363,11 @@ class SpreadCodes:
     codes: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def of(
-        cls,
-        X: Any,
-        left_out: Sequence[int],
-        categorical: Sequence[int],
-        exchange: Exchange = ALONE,
-    ) -> Self:
+    def of(cls, X: Any, left_out: Sequence[int], categorical: Sequence[int]) -> Self:
         """All columns but some; those with more than `MAX_CATEGORIES` codes are left out, too."""
         numbers = np.setdiff1d(np.arange(X.shape[1]), [*left_out, *categorical]).tolist()
-        largest = [np.nanmax(_dense(X, k), initial=-1.0) for k in categorical]
-        known = zip(categorical, exchange.max(np.array(largest, dtype=np.float64)), strict=True)
-        codes = tuple((k, int(code) + 1) for k, code in known if code < MAX_CATEGORIES)
+        largest = [(k, float(np.nanmax(_dense(X, k), initial=-1.0))) for k in categorical]
+        codes = tuple((k, int(code) + 1) for k, code in largest if code < MAX_CATEGORIES)
         return cls(tuple(numbers), codes)
 
     @property

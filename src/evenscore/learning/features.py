@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from evenscore.learning.exchange import ALONE, Exchange
 from evenscore.learning.training_set import TrainingSet
 from evenscore.learning.wholeness import check_names, check_numbers, check_positions, part_of
 from evenscore.scores.arrays import Bools, Floats, Ints
@@ -40,23 +39,20 @@ class FeatureScaling:
     tailed: Ints | None = None
 
     @classmethod
-    def fit(cls, X: Any, share: Floats, *, compress: bool, exchange: Exchange = ALONE) -> Self:
-        """Moments of the columns of X, dense or sparse, under weights that add up to one.
-
-        X may be one part of all; the weights then add up with those of the others.
-        """
-        centre, spread = _moments(X, share, exchange)
+    def fit(cls, X: Any, share: Floats, *, compress: bool) -> Self:
+        """Moments of the columns of X, dense or sparse, under weights that add up to one."""
+        centre, spread = _moments(X, share)
         scale, mean, tailed = np.ones_like(spread), centre / spread, None
         if compress and sparse.issparse(X):
             first = cls(centre, spread, scale, mean, compress)
-            moved, scale = _moments(first.transform(X), share, exchange)
+            moved, scale = _moments(first.transform(X), share)
             mean = moved / scale
         elif compress:
-            tailed = np.flatnonzero(~_two_valued(X, exchange))
+            tailed = np.flatnonzero(~_two_valued(X))
             mean, scale = mean.copy(), scale.copy()
             prepared = np.arcsinh((X[:, tailed] - centre[tailed]) / spread[tailed])
             prepared += np.arcsinh(centre[tailed] / spread[tailed])
-            moved, scale[tailed] = _moments(prepared, share, exchange)
+            moved, scale[tailed] = _moments(prepared, share)
             mean[tailed] = moved / scale[tailed]
         return cls(centre, spread, scale, mean, compress, tailed)
 
@@ -106,26 +102,25 @@ def default_l2(train: TrainingSet) -> float:
     return float(_L2 * train.X.shape[1] / train.n_observations)
 
 
-def _two_valued(X: Floats, exchange: Exchange) -> Bools:
+def _two_valued(X: Floats) -> Bools:
     """Which columns hold zero and one other value."""
-    ends = np.array([-X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)])
-    low, high = exchange.max(ends) * [[-1.0], [1.0]]
+    low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
     other = np.where(low == 0.0, high, low)
-    third = exchange.max(np.any((X != 0.0) & (other != X), axis=0).astype(np.float64))
-    return np.asarray((third == 0.0) & (low < high))
+    third = np.any((X != 0.0) & (other != X), axis=0)
+    return np.asarray(~third & (low < high))
 
 
-def _moments(X: Any, share: Floats, exchange: Exchange) -> tuple[Floats, Floats]:
+def _moments(X: Any, share: Floats) -> tuple[Floats, Floats]:
     """Mean and standard deviation of each column, the latter one where it vanishes."""
-    mean = exchange.sum(np.asarray(X.T @ share))
+    mean = np.asarray(X.T @ share)
     if sparse.issparse(X):
         rounding = 1e-12  # a difference of two large numbers
-        square = exchange.sum(np.asarray(X.multiply(X).T @ share))
+        square = np.asarray(X.multiply(X).T @ share)
         variance = square - np.square(mean)
     else:
         rounding = 1e-26
         away = X - mean
-        variance = exchange.sum(np.asarray(share @ np.square(away, out=away)))
+        variance = np.asarray(share @ np.square(away, out=away))
         square = variance + np.square(mean)
     constant = ~(variance > rounding * np.maximum(square, 1e-300))
     return mean, np.where(constant, 1.0, np.sqrt(np.maximum(variance, 0.0)))

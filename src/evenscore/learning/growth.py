@@ -48,7 +48,7 @@ class Growth:
     def __post_init__(self) -> None:
         task, objective = self.task, self.objective
         self.choice = TreeChoice(task.allowances(objective), task.strengths(objective))
-        self.start = likely_rounds(self.train.n_rows, self.rounds)
+        self.start = likely_rounds(len(self.train), self.rounds)
         self.aim = task.aims(objective, self.margin)
 
     def run(self, trunk: Booster, beaten: Collection[Stage] = ()) -> TreeChoice:
@@ -150,9 +150,7 @@ class Growth:
         terms = int(self.objective.terms.asked.sum()) * 2 / (n_groups * (n_groups - 1))
         times = 1.0 + min(1.0, terms / _MANY_TERMS)
         nothing = np.zeros(len(self.train))
-        own = OwnPull(
-            self.settings.learning_rate, self.settings.l2, times, nothing, self.train.exchange
-        )
+        own = OwnPull(self.settings.learning_rate, self.settings.l2, times, nothing)
         gradient = Gradient(
             self.train, self.objective, rule, self.aim, rounds, own, stage=stage, level=level
         )
@@ -189,8 +187,6 @@ class Growth:
         held_out: HeldOut | None,
     ) -> None:
         self._text = self.choice.consider(booster, look, raw, own, held_out)
-        if self.task.journal is not None:
-            self.task.journal.looked(look.multipliers)
 
 
 def _forked(booster: Booster) -> Booster:

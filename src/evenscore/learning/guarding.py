@@ -35,7 +35,7 @@ def compared(
     strict = objective.strict(final)
     best, merit = len(history), choice.merit_of(strict)[1]
     history.add(1.0 - strict.auc, strict, nothing)
-    free = replace(task, constraints=(), strength=None, optimism=0.0, journal=None)
+    free = replace(task, constraints=(), strength=None, optimism=0.0)
     first = final
     for stage, rows in (("without constraints", train), ("reweighed", train.reweighed())):
         other = learn_on(scorer, rows, free)

@@ -114,9 +114,7 @@ class LinearScorer(FairScorer):
 
     def learn(self, train: TrainingSet, held_out: TrainingSet | None, task: Task) -> History:
         """Solve from the score without constraints, and in other ways where that fails."""
-        self.features_ = FeatureScaling.fit(
-            train.X, train.share, compress=self.compress, exchange=train.exchange
-        )
+        self.features_ = FeatureScaling.fit(train.X, train.share, compress=self.compress)
         X = self.features_.transform(train.X)
         weights = self._free(X, train)
         history = History(settled=True)
@@ -140,16 +138,15 @@ class LinearScorer(FairScorer):
 
     def _free(self, X: Any, train: TrainingSet) -> Floats:
         """The weights of the largest (surrogate) AUC; of many rows, from those of some."""
-        start = train.exchange.sum(X.T @ (train.share * (train.positive - train.prevalence)))
+        start = X.T @ (train.share * (train.positive - train.prevalence))
         parts = [(X, train)]
-        if train.n_rows > 2 * _FIRST_ROWS:
+        if len(train) > 2 * _FIRST_ROWS:
             part = train.sampled(_FIRST_ROWS)
             parts.insert(0, (self.features_.transform(part.X), part))
         for features, rows in parts:
             objective = rows.objective((), bandwidth=self.bandwidth)
             problem = Problem(features, rows.share, objective, self._l2(train))
             start = problem.minimise(start, lambda gaps: (0.0, gaps), self.max_inner_iter)
-            start = train.exchange.agreed(start)  # a sample is solved by every worker for itself
         return np.asarray(start)
 
     def _constrained(
@@ -184,7 +181,7 @@ class LinearScorer(FairScorer):
         self, X: Any, train: TrainingSet, task: Task, free: Floats
     ) -> tuple[Floats, MultiplierState | None]:
         """Where to start: of many rows, where a solution on some of them is."""
-        if train.n_rows <= 2 * _FIRST_ROWS:
+        if len(train) <= 2 * _FIRST_ROWS:
             return free, None
         part = train.sampled(_FIRST_ROWS)
         objective = task.objective(part, bandwidth=self.bandwidth, guards=self.guards)

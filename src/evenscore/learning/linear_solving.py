@@ -30,10 +30,7 @@ _POPULATION, _DRAWN, _FEW_COLUMNS = 24, 300, 16  # that moves; drawn at random f
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The objective as a function of the weights: it does not change when they are multiplied.
-
-    X and `share` may be of one part of the rows; the objective knows the others.
-    """
+    """The objective as a function of the weights: it does not change when they are multiplied."""
 
     X: Any
     share: Floats
@@ -45,11 +42,10 @@ class Problem:
         return self._standardised(weights).score
 
     def _standardised(self, weights: Floats) -> Standardised:
-        return standardise(self.X @ weights, self.share, self.objective.exchange)
+        return standardise(self.X @ weights, self.share)
 
     def minimise(self, weights: Floats, respond: Respond, max_iter: int) -> Floats:
         """L-BFGS from the given weights; what comes back gives scores of standard deviation one."""
-        exchange = self.objective.exchange
 
         def value_and_gradient(weights: Floats) -> tuple[float, Floats]:
             standard = self._standardised(weights)
@@ -58,12 +54,8 @@ class Problem:
             square = float(unit @ unit)
             raw = standard.pull_back(evaluation.gradient)
             raw -= self.l2 * square / standard.scale * self.share * standard.score
-            # The value is that of the first part: a last digit that another machine rounds
-            # differently must not let it search further than the others.
-            own = evaluation.value if exchange.rank == 0 else 0.0
-            *along, value = exchange.sum(np.append(self.X.T @ raw, own))
-            gradient = np.array(along) + self.l2 * unit / standard.scale
-            return value + 0.5 * self.l2 * square, gradient
+            gradient = self.X.T @ raw + self.l2 * unit / standard.scale
+            return evaluation.value + 0.5 * self.l2 * square, gradient
 
         solution = minimize(
             value_and_gradient,

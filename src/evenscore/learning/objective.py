@@ -12,8 +12,6 @@ back.
 
 The derivative at a score depends on the score and its cell only: it is a function on a grid for
 each cell, the `slopes`. A learner that works in batches reads them at any score it likes.
-
-The rows may be one part of several: the other parts are met through an `Exchange` only.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,8 +23,6 @@ import numpy as np
 
 from evenscore.gaps.family import GapFamily
 from evenscore.gaps.smooth import Grid, smooth_cells
-from evenscore.learning.exchange import ALONE, Exchange
-from evenscore.learning.pooling import ranked_scores
 from evenscore.scores import GroupedScores
 from evenscore.scores.arrays import Bools, Floats, Ints, chunks
 from evenscore.scores.aucs import overall_auc
@@ -169,7 +165,6 @@ class Objective:
     units of the score: standardise scores first. `optimism`, one for each gap asked for, is added
     to it and its terms: by how much they are known to be larger on new rows. An empty cell counts
     for nothing where its coefficient is zero and makes gaps that need it NaN: check beforehand.
-    Where the rows are a part of all, everything but the gradient is of all.
     """
 
     def __init__(
@@ -183,7 +178,6 @@ class Objective:
         bandwidth: float = 0.3,
         guards: bool = False,
         optimism: Floats | float = 0.0,
-        exchange: Exchange = ALONE,
     ) -> None:
         if not bandwidth > 0.0:
             raise ValueError(f"bandwidth must be above 0, not {bandwidth!r}.")
@@ -192,11 +186,8 @@ class Objective:
         self.weight = weight
         self.bandwidth = float(bandwidth)
         self.cell = (self.codes + n_groups * self.positive).astype(np.intp)
-        self.exchange = exchange
         weights = np.ones(len(self.cell)) if weight is None else weight
         totals = np.bincount(self.cell, weights=weights, minlength=self.n_cells).astype(np.float64)
-        totals = exchange.sum(np.append(totals, float(len(self.cell))))
-        totals, self.n_rows = totals[:-1], float(totals[-1])
         self.cell_weights = totals.reshape(2, n_groups)
         self.share = weights / totals[self.cell]
         self.terms = Terms.of(constraints, n_groups, guards=guards)
@@ -212,14 +203,9 @@ class Objective:
         self._overall[:n_groups, n_groups:] = np.outer(negatives, positives)
 
     def _grouped(self, score: Floats) -> GroupedScores:
-        """Exact of all rows at hand; of a part, all parts in fine bins."""
-        return ranked_scores(
-            score,
-            self.positive,
-            self.codes,
-            tuple(range(self.n_groups)),
-            weight=self.weight,
-            exchange=self.exchange,
+        groups = tuple(range(self.n_groups))
+        return GroupedScores.from_codes(
+            score, self.positive, self.codes, groups, weight=self.weight
         )
 
     def auc(self, score: Floats) -> float:
@@ -257,7 +243,7 @@ class Objective:
         rows are relative ones.
         """
         total = float(self.cell_weights.sum())
-        sizes = self.cell_weights.reshape(-1) * max(1.0, self.n_rows / total)
+        sizes = self.cell_weights.reshape(-1) * max(1.0, len(self.cell) / total)
         return np.concatenate(
             [np.zeros(0), *(family.noise(sizes) for family in self.terms.families)]
         )
@@ -268,9 +254,7 @@ class Objective:
         `respond` turns the gaps into what they cost and the derivative of that cost by each gap:
         with fixed multipliers m, (m · gaps, m).
         """
-        smooth = smooth_cells(
-            score, self.cell, self.share, self.cell_weights, self.bandwidth, self.exchange
-        )
+        smooth = smooth_cells(score, self.cell, self.share, self.cell_weights, self.bandwidth)
         auc = float(np.sum(self._overall * smooth.auc))
         surrogates = [family.surrogate(smooth) for family in self.terms.families]
         gaps = np.concatenate([np.zeros(0), *(one.gaps for one in surrogates)]) + self.optimism
@@ -286,13 +270,12 @@ class Objective:
 
 @dataclass(frozen=True, eq=False)
 class Standardised:
-    """(raw − mean) / scale, under weights that add up to one over all parts."""
+    """(raw − mean) / scale, under weights that add up to one."""
 
     score: Floats
     mean: float
     scale: float
     share: Floats
-    exchange: Exchange = ALONE
 
     def pull_back(self, gradient: Floats) -> Floats:
         """The gradient with respect to the raw scores, mean and scale moving with them."""
@@ -300,7 +283,7 @@ class Standardised:
         for rows in chunks(len(gradient)):
             part = gradient[rows]
             sums += np.array([part.sum(), part @ self.score[rows]])
-        total, along = self.exchange.sum(sums).tolist()
+        total, along = sums.tolist()
         pulled = np.empty(len(gradient))
         for rows in chunks(len(gradient)):
             moved = self.share[rows] * (total + along * self.score[rows])
@@ -308,19 +291,19 @@ class Standardised:
         return pulled
 
 
-def standardise(raw: Floats, share: Floats, exchange: Exchange = ALONE) -> Standardised:
+def standardise(raw: Floats, share: Floats) -> Standardised:
     """Standardise scores; constant ones become zero, with a scale of one.
 
     >>> standardise(np.array([1.0, 3.0]), np.array([0.5, 0.5])).score
     array([-1.,  1.])
     """
-    mean = exchange.total(sum(float(share[rows] @ raw[rows]) for rows in chunks(len(raw))))
+    mean = float(sum(float(share[rows] @ raw[rows]) for rows in chunks(len(raw))))
     centred, square = np.empty(len(raw)), 0.0
     for rows in chunks(len(raw)):
         np.subtract(raw[rows], mean, out=centred[rows])
         square += float(share[rows] @ np.square(centred[rows]))
-    scale = float(np.sqrt(exchange.total(square)))
+    scale = float(np.sqrt(square))
     if not scale > 1e-12 * max(abs(mean), 1e-300):
-        return Standardised(np.zeros_like(centred), mean, 1.0, share, exchange)
+        return Standardised(np.zeros_like(centred), mean, 1.0, share)
     centred /= scale
-    return Standardised(centred, mean, scale, share, exchange)
+    return Standardised(centred, mean, scale, share)

@@ -23,14 +23,7 @@ from evenscore.learning.levelling import LevellingDown, levelling_down
 from evenscore.learning.objective import Strict, standardise
 from evenscore.learning.parameters import check_number, seed_of
 from evenscore.learning.progress import progress
-from evenscore.learning.rankings import (
-    PosteriorRankings,
-    Ranking,
-    Rankings,
-    WeightedRankings,
-    free_ranking,
-    masses_of,
-)
+from evenscore.learning.rankings import Ranking, Rankings, free_ranking, masses_of
 from evenscore.learning.ratio import RatioForm
 from evenscore.learning.task import SLACK, History, Task, TrainingScores
 from evenscore.learning.training_set import TrainingSet
@@ -39,12 +32,11 @@ from evenscore.scores import CLASSES
 from evenscore.scores.arrays import Floats
 from evenscore.scores.labels import distinct_names
 
-Method = Literal["posteriors", "weights"]
 Aim = Literal["auc", "worst"]
 
 # Of the gap without constraints: where the path is looked at, beside the tolerance asked for.
 _PATH = (0.85, 0.7, 0.55, 0.4, 0.3, 0.2, 0.1, 0.0)
-_FOLDS = {"posteriors": 5, "weights": 3}
+_FOLDS, _FOLDS_OF_FEW = 5, 10
 
 
 @final
@@ -138,18 +130,12 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
     margin : float, default 0.01
         The part of the tolerance left to new data: multipliers are found for tolerance − margin, or
         for zero if that is less.
-    method : "posteriors" or "weights"
-        "posteriors": three fits for each fold and three of all rows, then sorts. "weights", for
-        "bnsp" and "bpsn": the classifier is never asked for groups; the positives ("bnsp") or
-        negatives ("bpsn") of the groups are weighted instead, with one fit for each weight and
-        fold. Weights are not negative, so that nobody is ranked worse on purpose, and a gap may be
-        left.
     objective : "auc" or "worst"
         "auc": the largest AUC within the tolerance. "worst", for one of "bnsp" and "bpsn": the
         score whose worst-off group is ranked as well as can be (minimax), whatever gap that leaves.
     cv : int, splitter or list of splits, optional
-        A number of folds (drawn within every class and group; by default 5, 10 below 2,000 rows,
-        and 3 with weights), a splitter that leaves every row out once, or a list of such splits.
+        A number of folds (drawn within every class and group; by default 5, and 10 below 2,000
+        rows), a splitter that leaves every row out once, or a list of such splits.
     n_jobs : int, optional
         Folds that are fitted at a time.
     random_state : int, optional
@@ -158,7 +144,7 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
 
     Attributes
     ----------
-    ranking_ : PosteriorRanking or WeightedRanking
+    ranking_ : PosteriorRanking or PlainRanking
         The fitted classifiers, and how they give the score.
     multipliers_ : array
         The number of each gap, in the order of `gap_names_`.
@@ -170,8 +156,8 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
     path_ : PlugInPath
         AUC and gaps on rows not trained on, from the score without constraints to the fairest.
     levelling_down_ : LevellingDown or None
-        Of "bnsp" or "bpsn" with a tolerance, by posteriors: whether it takes ranking somebody worse
-        on purpose, in a sentence with the price.
+        Of "bnsp" or "bpsn" with a tolerance: whether it takes ranking somebody worse on purpose, in
+        a sentence with the price.
     classes_
     groups_
     gap_names_
@@ -210,7 +196,6 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
         tolerance: float | None = None,
         strength: float | Sequence[float] | None = None,
         margin: float = 0.01,
-        method: Method = "posteriors",
         objective: Aim = "auc",
         cv: Any = None,
         n_jobs: int | None = None,
@@ -222,7 +207,6 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
         self.tolerance = tolerance
         self.strength = strength
         self.margin = margin
-        self.method = method
         self.objective = objective
         self.cv = cv
         self.n_jobs = n_jobs
@@ -233,10 +217,9 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
         """Refuse bad parameters, and combinations that have no formula."""
         super().check_parameters()
         check_number(self, "margin", 0.0, 1.0)
-        for name, known in (("method", get_args(Method)), ("objective", get_args(Aim))):
-            if getattr(self, name) not in known:
-                texts = " or ".join(map(repr, known))
-                raise ValueError(f"{name} must be {texts}, not {getattr(self, name)!r}.")
+        if self.objective not in get_args(Aim):
+            texts = " or ".join(map(repr, get_args(Aim)))
+            raise ValueError(f"objective must be {texts}, not {self.objective!r}.")
         if self.objective == "worst" and (self.tolerance, self.strength) != (None, None):
             raise ValueError(
                 "objective='worst' takes no tolerance and no strength: it makes the worst-off "
@@ -322,14 +305,10 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
         if estimator is None:
             seed = int(np.random.default_rng(seed_of(self.random_state)).integers(2**31 - 1))
             estimator = default_trees(len(data), data.X, seed, self.n_jobs)
-        weighs = weight_parameter(estimator) is not None
-        name = type(estimator).__name__
-        if not weighs and self.method == "weights":
-            raise ValueError(f"{name} takes no sample_weight, which method='weights' works by.")
-        if not weighs and data.weight is not None:
+        if weight_parameter(estimator) is None and data.weight is not None:
             warnings.warn(
-                f"{name} takes no sample_weight: it is fitted without, and the weights count for "
-                "the multipliers only.",
+                f"{type(estimator).__name__} takes no sample_weight: it is fitted without, and the "
+                "weights count for the multipliers only.",
                 UserWarning,
                 stacklevel=5,
             )
@@ -349,13 +328,12 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
                 "cv names rows by their places, but rows of weight 0 are left out: leave them out "
                 "first, or let cv be a number of folds."
             )
-        few = self.method == "posteriors" and len(data) < FEW
-        cv = (10 if few else _FOLDS[self.method]) if self.cv is None else self.cv
+        default = _FOLDS_OF_FEW if len(data) < FEW else _FOLDS
+        cv = default if self.cv is None else self.cv
         target, seed = data.positive.astype(np.intp), seed_of(self.random_state)
         draw = int(np.random.default_rng(seed).integers(2**31 - 1))
         folds = cross_fitting_folds(cv, data, target, draw)
-        kind = PosteriorRankings if self.method == "posteriors" else WeightedRankings
-        return kind(estimator, data, constraints, folds, self.classes_[target], self.n_jobs)
+        return Rankings(estimator, data, constraints, folds, self.classes_[target], self.n_jobs)
 
     def _choose(self, rankings: Rankings, train: TrainingSet, task: Task) -> History:
         """The multipliers for a task, and everything that depends on them."""
@@ -367,12 +345,10 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
             self._keep(rankings, free, train)
             return history
         objective = task.objective(train)
-        by_weights = self.method == "weights"
-        if not by_weights:
-            for part in _PATH:
-                search.solve(np.full(search.n_gaps, part * free.worst))
+        for part in _PATH:
+            search.solve(np.full(search.n_gaps, part * free.worst))
         aims, other = task.aims(objective, self.margin), None
-        if not by_weights and spare is not None and task.strength is None:
+        if spare is not None and task.strength is None:
             other = search.solve(aims, spare=spare)
         if self.objective == "worst":
             best = search.solve(nothing, spare=spare)
@@ -386,10 +362,6 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
             f"of all the orders looked at the fairest leaves {least.worst:.3f}, at AUC "
             f"{least.auc:.3f}"
         )
-        if by_weights:
-            history.obstacle += (
-                "; weights rank nobody worse on purpose, and method='posteriors' may come nearer"
-            )
         for order in search.orders:
             strict = Strict(order.auc, np.zeros(0), order.gaps)
             history.add(
@@ -450,7 +422,7 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
     # ------------------------------------------------------------------ scoring
 
     def raw_score(self, X: Any) -> Floats:
-        """The ratio, as an angle, or the probability of the classifier of weighted rows."""
+        """The ratio, as an angle, or the odds of the classifier where nothing is asked."""
         return self.ranking_.score(X)
 
     def __sklearn_tags__(self) -> Any:

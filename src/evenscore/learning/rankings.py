@@ -1,30 +1,20 @@
 """Optimal orders of training rows for any multipliers, and the rankings that are kept of them.
 
-Two ways to have the order that maximises AUC − Σ m gap. *By posteriors*: the densities of the cells
-are estimated once, and any multipliers are a ratio of them. *By weights*: where the AUC is a mean
-over groups, the order is that of an ordinary score of rows whose weights are multiplied by what
-their group counts for, and any multipliers are one more fit. In both, rows are ranked by models
-that have not seen them.
+The densities of the cells are estimated once, and any multipliers are a ratio of them. Rows are
+ranked by models that have not seen them.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
 from evenscore.gaps import GapFamily
 from evenscore.gaps.family import family_values
 from evenscore.learning.dual import DualSearch, Order, Spare
-from evenscore.learning.posteriors import (
-    CellDensities,
-    CellModels,
-    cross_fitted,
-)
+from evenscore.learning.posteriors import CellDensities, CellModels, cross_fitted
 from evenscore.learning.ratio import RatioForm
 from evenscore.learning.training_set import TrainingSet
 from evenscore.learning.wrapping import fitted
@@ -34,8 +24,6 @@ from evenscore.scores.aucs import overall_auc
 Folds = Sequence[tuple[Ints, Ints]]
 
 _SEARCHED_ROWS = 131_072  # on which multipliers are looked for, at most
-# By weights every look is a fit in each fold, and fits are no better than that.
-_LOOKS, _ROUGHLY = 12, 3e-4
 
 # ---------------------------------------------------------------------- what is kept
 
@@ -56,8 +44,8 @@ class PosteriorRanking:
 
 @final
 @dataclass(frozen=True, eq=False)
-class WeightedRanking:
-    """The probability of the second class, by a classifier of weighted rows."""
+class PlainRanking:
+    """The probability of the second class, where nothing is asked of groups."""
 
     model: Any
 
@@ -68,7 +56,7 @@ class WeightedRanking:
         return np.asarray(np.log(found) - np.log1p(-found))
 
 
-Ranking = PosteriorRanking | WeightedRanking
+Ranking = PosteriorRanking | PlainRanking
 
 # ---------------------------------------------------------------------- on the training rows
 
@@ -79,8 +67,11 @@ def masses_of(data: TrainingSet) -> Floats:
     return np.asarray(found.reshape(2, -1), dtype=np.float64)
 
 
-class Rankings(ABC):
+@final
+class Rankings:
     """The orders of training rows for any multipliers, and the search among them.
+
+    By probabilities of class and group: three fits for each fold, and three of all rows.
 
     Attributes
     ----------
@@ -94,9 +85,6 @@ class Rankings(ABC):
         The groups' part in the AUC, where that is a mean over them.
     """
 
-    looks: int = 40
-    enough: float = 2e-5
-
     def __init__(
         self,
         estimator: Any,
@@ -106,8 +94,7 @@ class Rankings(ABC):
         labels: NDArray[Any],
         n_jobs: int | None,
     ) -> None:
-        self.estimator, self.data, self.families = estimator, data, list(families)
-        self.folds, self.labels, self.n_jobs = folds, labels, n_jobs
+        self.data, self.families, self.folds = data, list(families), folds
         self.masses = masses_of(data)
         self.form = RatioForm.of(self.families, self.masses)
         self.spare: Spare | None = None
@@ -121,9 +108,12 @@ class Rankings(ABC):
         if len(data) > _SEARCHED_ROWS:
             self._some, self._rows = self._rows.thinned(_SEARCHED_ROWS)
         n_free = int(np.linalg.matrix_rank(self.form.gaps, tol=1e-9))
-        self.search = DualSearch(
-            self._look, len(self.form.gaps), self.looks, self.enough, max(n_free, 1)
-        )
+        self.search = DualSearch(self._look, len(self.form.gaps), n_free=max(n_free, 1))
+        self._models, found = cross_fitted(estimator, data, folds, labels, n_jobs)
+        whole = CellModels.fit(estimator, data, np.arange(len(data)), labels)
+        self._final = CellDensities.fit(whole, found, data, self.masses)
+        self._densities = self._corrected(found)
+        self._by_fold: list[Floats] | None = None
 
     def _look(self, multipliers: Floats) -> tuple[float, Floats]:
         table = self._rows.grouped(self.scores(multipliers)[self._some])
@@ -138,32 +128,6 @@ class Rankings(ABC):
         """The class whose groups count for so much: 1 for the positives."""
         assert self.form.groups is not None
         return int(np.abs(self.form.groups[:, len(self.data.groups) :]).sum() > 0.0)
-
-    @abstractmethod
-    def scores(self, multipliers: Floats) -> Floats:
-        """Of all rows, by models that have not seen them."""
-
-    @abstractmethod
-    def by_fold(self, multipliers: Floats) -> list[Floats]:
-        """Of all rows, by the models of each fold."""
-
-    @abstractmethod
-    def final(self, multipliers: Floats) -> Ranking:
-        """By models of all rows."""
-
-
-@final
-class PosteriorRankings(Rankings):
-    """By probabilities of class and group: three fits for each fold, and three of all rows."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        estimator, data, labels = self.estimator, self.data, self.labels
-        self._models, found = cross_fitted(estimator, data, self.folds, labels, self.n_jobs)
-        whole = CellModels.fit(estimator, data, np.arange(len(data)), labels)
-        self._final = CellDensities.fit(whole, found, data, self.masses)
-        self._densities = self._corrected(found)
-        self._by_fold: list[Floats] | None = None
 
     def _corrected(self, found: list[Floats]) -> Floats:
         """Densities of all rows; those of every other fold are corrected by the rows of the rest.
@@ -181,86 +145,21 @@ class PosteriorRankings(Rankings):
         return densities
 
     def scores(self, multipliers: Floats) -> Floats:
-        """A product and an angle."""
+        """Of all rows, by models that have not seen them."""
         return self.form.score(self._densities, multipliers)
 
     def by_fold(self, multipliers: Floats) -> list[Floats]:
-        """Probabilities of all rows are asked for once."""
+        """Of all rows, by the models of each fold; probabilities are asked for once."""
         if self._by_fold is None:
             parts = (replace(self._final, models=models) for models in self._models)
             self._by_fold = [part.at(self.data.X) for part in parts]
         return [self.form.score(densities, multipliers) for densities in self._by_fold]
 
     def final(self, multipliers: Floats) -> PosteriorRanking:
-        """The same classifiers of all rows, whatever the multipliers."""
+        """By models of all rows."""
         return PosteriorRanking(self._final, self.form, multipliers)
 
 
-@final
-class WeightedRankings(Rankings):
-    """By what each group counts for: one fit for every weight and fold, and one of all rows."""
-
-    looks = _LOOKS
-    enough = _ROUGHLY
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        if self.spare is None:
-            names = " and ".join(family.name for family in self.families)
-            raise ValueError(
-                f"method='weights' needs one of 'bnsp' and 'bpsn': the optimal score under {names} "
-                "is not that of a weighted population. Take method='posteriors'."
-            )
-        self._known: dict[bytes, tuple[list[Any], Floats]] = {}
-
-    def _counted(self, multipliers: Floats) -> Floats:
-        """What each group counts for; none counts negatively."""
-        counted = np.maximum(self.form.weights(multipliers), 0.0)
-        return np.asarray((counted / counted.sum()).round(9))
-
-    def weights(self, order: Order) -> Floats:
-        """What each group counts for."""
-        return self._counted(order.multipliers)
-
-    def _weight(self, multipliers: Floats) -> Floats:
-        """Of every row: that of the data, times what its group counts for in the class weighed."""
-        assert self.spare is not None
-        factor = self._counted(multipliers) / self.spare.shares
-        weight = np.ones(len(self.data)) if self.data.weight is None else self.data.weight
-        weighed = self.data.positive == bool(self.weighed)
-        return np.asarray(np.where(weighed, factor[self.data.codes], 1.0) * weight)
-
-    def _fit(self, weight: Floats, rows: Ints) -> Any:
-        rows = rows[weight[rows] > 0.0]
-        return fitted(self.estimator, self.data, self.labels, rows, weight)
-
-    def _fitted(self, multipliers: Floats) -> tuple[list[Any], Floats]:
-        key = self._counted(multipliers).tobytes()
-        if key not in self._known:
-            weight = self._weight(multipliers)
-            models = Parallel(n_jobs=self.n_jobs)(
-                delayed(self._fit)(weight, train) for train, _ in self.folds
-            )
-            score = np.empty(len(self.data))
-            for model, (_, test) in zip(models, self.folds, strict=True):
-                score[test] = WeightedRanking(model).score(_safe_indexing(self.data.X, test))
-            self._known[key] = models, score
-        return self._known[key]
-
-    def scores(self, multipliers: Floats) -> Floats:
-        """By a fit in each fold."""
-        return self._fitted(multipliers)[1]
-
-    def by_fold(self, multipliers: Floats) -> list[Floats]:
-        """By the same fits."""
-        return [WeightedRanking(one).score(self.data.X) for one in self._fitted(multipliers)[0]]
-
-    def final(self, multipliers: Floats) -> WeightedRanking:
-        """One more fit."""
-        rows = np.arange(len(self.data))
-        return WeightedRanking(self._fit(self._weight(multipliers), rows))
-
-
-def free_ranking(estimator: Any, data: TrainingSet, labels: NDArray[Any]) -> WeightedRanking:
+def free_ranking(estimator: Any, data: TrainingSet, labels: NDArray[Any]) -> PlainRanking:
     """The classifier itself, where nothing is asked of groups."""
-    return WeightedRanking(fitted(estimator, data, labels, np.arange(len(data))))
+    return PlainRanking(fitted(estimator, data, labels, np.arange(len(data))))

@@ -15,7 +15,6 @@ from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats
 
 if TYPE_CHECKING:
-    from evenscore.learning.checkpoints import Journal
     from evenscore.learning.cross_fitting import CrossFitted
 
 DEFAULT_TOLERANCE = 0.02
@@ -57,8 +56,6 @@ class Task:
         By how much each gap is known to be larger on new rows, signed.
     quick : bool
         Learn once: no comparison with a score without constraints, no restarts.
-    journal : Journal, optional
-        Where trees are written down as they are grown, and perhaps known from.
 
     Examples
     --------
@@ -76,7 +73,6 @@ class Task:
     strength: float | Sequence[float] | None = None
     optimism: Floats | float = 0.0
     quick: bool = False
-    journal: Journal | None = None
 
     def __post_init__(self) -> None:
         each = np.asarray(0.0 if self.strength is None else self.strength)
@@ -230,12 +226,6 @@ class History:
         """The AUC without constraints, if the learner has looked."""
         some = self.entries("without constraints")
         return self.auc[some[0]] if some else None
-
-    @property
-    def price(self) -> list[float]:
-        """By how much the AUC of every entry is lower than without constraints."""
-        free = self.free_auc
-        return [float("nan") if free is None else free - auc for auc in self.auc]
 
     def frontier(self, *stages: Stage) -> list[tuple[float, float]]:
         """AUC and size of the largest gap of the entries (of some stages) that no other beats.

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self, final
 
 import numpy as np
@@ -11,9 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from evenscore.gaps import GapFamily
-from evenscore.learning.exchange import ALONE, Exchange, once
 from evenscore.learning.objective import Objective
-from evenscore.learning.pooling import pooled_scores
 from evenscore.learning.spreading import spread
 from evenscore.scores import CLASSES, GroupedScores
 from evenscore.scores.arrays import Bools, Floats, Ints
@@ -33,11 +32,6 @@ class TrainingSet:
     `codes` are the positions of the rows' groups among `groups`; without `weight` all count alike.
     `cluster` is the number of each row's cluster, not every number of which need occur: rows of one
     person, household or branch, which are not parted. Without it rows are independent.
-
-    The rows may be one part of all, which others are met through `exchange`; `len` is then the size
-    of the part, and whatever else is counted or added up here is of all. `block` is the number of
-    the piece of the data that a row came in, by which rows have an order that does not depend on
-    who holds which.
     """
 
     X: Any
@@ -46,8 +40,6 @@ class TrainingSet:
     groups: tuple[Hashable, ...]
     weight: Floats | None
     cluster: Ints | None = None
-    exchange: Exchange = ALONE
-    block: Ints | None = None
 
     @classmethod
     def read(
@@ -95,38 +87,32 @@ class TrainingSet:
         """Class · K + group of every row."""
         return self.codes + len(self.groups) * self.positive
 
-    @once
+    @cached_property
     def cell_sizes(self) -> Ints:
-        """How many rows there are of every cell, in all parts."""
-        counts = np.bincount(self.cell, minlength=2 * len(self.groups))
-        return np.rint(self.exchange.sum(counts.astype(np.float64))).astype(np.intp)
+        """How many rows there are of every cell."""
+        return np.bincount(self.cell, minlength=2 * len(self.groups))
 
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are in all parts."""
-        return int(self.cell_sizes.sum())
-
-    @once
+    @cached_property
     def share(self) -> Floats:
-        """Weights that add up to one, over all parts."""
+        """Weights that add up to one."""
         if self.weight is None:
-            return np.full(len(self), 1.0 / self.n_rows)
-        return np.asarray(self.weight / self.exchange.total(self.weight.sum()))
+            return np.full(len(self), 1.0 / len(self))
+        return np.asarray(self.weight / self.weight.sum())
 
-    @once
+    @cached_property
     def prevalence(self) -> float:
         """The share of the positives."""
-        return self.exchange.total(self.share[self.positive].sum())
+        return float(self.share[self.positive].sum())
 
-    @once
+    @cached_property
     def n_observations(self) -> float:
         """How many observations the rows stand for: a weight of 2 is a row given twice.
 
         Weights that add up to less than the number of rows are taken as relative ones.
         """
         if self.weight is None:
-            return float(self.n_rows)
-        return max(float(self.n_rows), self.exchange.total(self.weight.sum()))
+            return float(len(self))
+        return max(float(len(self)), float(self.weight.sum()))
 
     def cell_name(self, cell: int) -> str:
         """For instance 'positives of Female'."""
@@ -135,8 +121,8 @@ class TrainingSet:
 
     def rows(self, index: Any) -> Self:
         """Some of the rows."""
-        columns = (self.weight, self.cluster, self.block)
-        weight, cluster, block = (None if column is None else column[index] for column in columns)
+        columns = (self.weight, self.cluster)
+        weight, cluster = (None if column is None else column[index] for column in columns)
         return replace(
             self,
             X=_safe_indexing(self.X, index),
@@ -144,7 +130,6 @@ class TrainingSet:
             codes=self.codes[index],
             weight=weight,
             cluster=cluster,
-            block=block,
         )
 
     def separable(self, cell: Ints, n_cells: int) -> tuple[Ints, str, str]:
@@ -163,8 +148,6 @@ class TrainingSet:
         None are kept aside if they would all be of one class. Clusters stay whole, shares being
         as even as that allows (see `spread`); none are kept aside if that would empty a cell.
         """
-        if not self.exchange.alone:
-            return self._hold_out_of_part(share, int(rng.integers(2**31 - 1)))
         if self.cluster is not None:
             return self._hold_out_clusters(share, rng)
         kept_aside = np.zeros(len(self), dtype=bool)
@@ -188,42 +171,9 @@ class TrainingSet:
             return self, None
         return train, held_out
 
-    def _hold_out_of_part(self, share: float, seed: int) -> tuple[Self, Self | None]:
-        """The same for a part: every row is drawn by itself, block by block.
-
-        A cell of which nobody, or everybody, would be held out, is not held out at all.
-        """
-        kept_aside = np.zeros(len(self), dtype=bool)
-        for number, rows in self.blocks():
-            drawn = np.random.default_rng([seed, number]).random(len(rows))
-            kept_aside[rows] = drawn < share
-        left = self.rows(~kept_aside).cell_sizes
-        emptied = np.flatnonzero((left == 0) & (self.cell_sizes > 0))
-        kept_aside &= ~np.isin(self.cell, emptied)
-        held_out = self.rows(kept_aside)
-        if not 0.0 < held_out.exchange.total(held_out.positive.sum()) < held_out.n_rows:
-            return self, None
-        return self.rows(~kept_aside), held_out
-
-    def blocks(self) -> list[tuple[int, Ints]]:
-        """The blocks of this part, in order, and the rows of each."""
-        if self.block is None:
-            return [(self.exchange.rank, np.arange(len(self)))] if len(self) else []
-        order = np.argsort(self.block, kind="stable")
-        numbers, starts = np.unique(self.block[order], return_index=True)
-        parts = np.split(order, starts[1:]) if len(numbers) else []
-        return list(zip(numbers.tolist(), parts, strict=True))
-
     def sampled(self, size: int) -> Self:
-        """About `size` rows that stand for all, in one place: everybody is given the same ones.
-
-        They are evenly from every class and group, as `thinned` has them; all if there are no more.
-        """
-        if self.exchange.alone:
-            return self if len(self) <= size else self.thinned(size)[1]
-        from evenscore.learning.sampling import gathered_sample
-
-        return gathered_sample(self, size)
+        """About `size` rows that stand for all, as `thinned` has them; all if there are no more."""
+        return self if len(self) <= size else self.thinned(size)[1]
 
     def thinned(self, size: int) -> tuple[Ints, Self]:
         """About `size` rows, evenly from every class and group, weighted to stand for all.
@@ -235,8 +185,9 @@ class TrainingSet:
         kept = []
         for c in np.unique(cell):
             members = np.flatnonzero(cell == c)
-            wanted = wanted_of(size, len(members), len(self))
-            some = members[even_places(len(members), wanted)]
+            n = len(members)
+            wanted = max(min(n, _SMALL), min(n, round(size * n / len(self))))
+            some = members[np.linspace(0, n - 1, wanted).astype(np.intp)]
             weight[some] *= weight[members].sum() / weight[some].sum()
             kept.append(some)
         index = np.sort(np.concatenate(kept))
@@ -249,8 +200,7 @@ class TrainingSet:
         Those of Kamiran and Calders: P(class) P(group) / P(class, group).
         """
         weight = np.ones(len(self)) if self.weight is None else self.weight
-        table = np.bincount(self.cell, weight, 2 * len(self.groups)).astype(np.float64)
-        table = self.exchange.sum(table).reshape(2, -1)
+        table = np.bincount(self.cell, weight, 2 * len(self.groups)).reshape(2, -1)
         expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
         factor = np.divide(expected, table, out=np.ones_like(table), where=table > 0.0)
         return replace(self, weight=weight * factor.reshape(-1)[self.cell])
@@ -263,13 +213,6 @@ class TrainingSet:
         if self.cluster is not None:
             return spread(self.cluster, self.cell, np.full(count, 1.0 / count), rng)
         fold = np.empty(len(self), dtype=np.intp)
-        if not self.exchange.alone:  # every block by itself, whoever holds it
-            seed = int(rng.integers(2**31 - 1))
-            for number, rows in self.blocks():
-                drawn = np.random.default_rng([seed, number]).permutation(len(rows))
-                drawn = drawn[np.argsort(self.cell[rows][drawn], kind="stable")]
-                fold[rows[drawn]] = (np.arange(len(rows)) + number) % count
-            return fold
         order = rng.permutation(len(self))
         order = order[np.argsort(self.cell[order], kind="stable")]
         fold[order] = np.arange(len(self)) % count
@@ -283,31 +226,19 @@ class TrainingSet:
             len(self.groups),
             constraints,
             weight=self.weight,
-            exchange=self.exchange,
             **options,
         )
 
     def grouped(self, score: Floats) -> GroupedScores:
         """Scores of all rows by class and group, under the groups' own names."""
-        return pooled_scores(
+        return GroupedScores.from_codes(
             score,
             self.positive,
             self.codes,
             distinct_names(self.groups),
             weight=self.weight,
             cluster=self.cluster,
-            exchange=self.exchange,
         )
-
-
-def wanted_of(size: int, members: int, n: int) -> int:
-    """How many of a cell's rows are kept where `size` of n are."""
-    return max(min(members, _SMALL), min(members, round(size * members / n)))
-
-
-def even_places(members: int, wanted: int) -> Ints:
-    """Which of a cell's rows: evenly from the first to the last."""
-    return np.linspace(0, members - 1, wanted).astype(np.intp)
 
 
 def refuse_idle_groups(sensitive_features: Any, constraints: Sequence[GapFamily]) -> None:
@@ -365,11 +296,7 @@ def require_cells(data: TrainingSet, constraints: Sequence[GapFamily]) -> None:
 
 def cut_at_prevalence(raw: Floats, data: TrainingSet) -> float:
     """A threshold between two scores, above which lies the share of positives."""
-    if data.exchange.alone:
-        scores = Distribution.from_sample(raw, data.weight)
-    else:
-        table = data.grouped(raw)
-        scores = Distribution.from_sample(table.score, table.weight)
+    scores = Distribution.from_sample(raw, data.weight)
     prevalence = data.prevalence
     above = 1.0 - scores.cumulative / scores.total
     k = int(np.argmin(np.abs(above[:-1] - prevalence))) if len(scores) > 1 else 0

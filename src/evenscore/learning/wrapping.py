@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, column_or_1d, has_fit_parameter, validate_data
 
 from evenscore.learning.training_set import TrainingSet
-from evenscore.scores.arrays import Floats, Ints
+from evenscore.scores.arrays import Ints
 from evenscore.scores.sources import counted
 
 
@@ -41,25 +41,18 @@ def checked_labels(scorer: Any, X: Any, y: Any) -> NDArray[Any]:
     return np.asarray(labels)
 
 
-def fitted(
-    estimator: Any,
-    data: TrainingSet,
-    target: NDArray[Any],
-    rows: Ints,
-    weight: Floats | None = None,
-) -> Any:
-    """A copy of a classifier, fitted on some rows, with the weights of the data or others.
+def fitted(estimator: Any, data: TrainingSet, target: NDArray[Any], rows: Ints) -> Any:
+    """A copy of a classifier, fitted on some rows, with the weights of the data.
 
     Where there is nothing to tell apart, one that says so.
     """
     alike = bool(np.all(target[rows] == target[rows[:1]]))
     model = DummyClassifier() if alike else clone(estimator)
     X = data.X if len(rows) == len(target) else _safe_indexing(data.X, rows)
-    weight = data.weight if weight is None else weight
     name = weight_parameter(model)
-    if weight is None or name is None:
+    if data.weight is None or name is None:
         return model.fit(X, target[rows])
-    return model.fit(X, target[rows], **{name: weight[rows]})
+    return model.fit(X, target[rows], **{name: data.weight[rows]})
 
 
 def weight_parameter(model: Any) -> str | None:
