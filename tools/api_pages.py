@@ -32,7 +32,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "learning": (
         "Scorers",
         "Estimators in scikit-learn's style that learn a fair score.",
-        ("LinearScorer", "BoostedScorer", "NeuralScorer", "PlugInScorer", "RepairedScorer",
+        ("LinearScorer", "BoostedScorer", "PlugInScorer", "RepairedScorer",
          "DistributedBoostedScorer", "DistributedLinearScorer", "FairScorer"),
     ),
     "repairing": ("Repair", "One increasing map per group.", ("repair", "Repair")),

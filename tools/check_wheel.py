@@ -66,8 +66,6 @@ AT_LOWEST = (
     "tests/files/test_opening.py",
     "tests/learning/test_boosters.py",
     "tests/learning/test_collective.py",
-    "tests/learning/test_network.py",
-    "tests/learning/test_neural.py::test_the_same_random_state_gives_the_same_score",
     "tests/learning/test_xgboost_text.py",
     "tests/learning/test_xgboost_trees.py",
     "tests/scores/test_bins.py",
@@ -87,7 +85,7 @@ for label, row, group in zip(data.y, data.X, data.groups):
     print(label, row[0], group, sep=",")
 """
 
-LOWEST_EXTRAS = ("boosted", "files", "neural", "test")
+LOWEST_EXTRAS = ("boosted", "files", "test")
 NOT_TESTED = {
     "build",
     "ruff",

@@ -1,7 +1,7 @@
 """A plugin of pytest: which files and tests cost how much CPU time, children included.
 
-    CPU_TIMES=times.jsonl PYTHONPATH=tools python -m pytest -p cpu_times ...
-    python tools/cpu_times.py times.jsonl   # the ten heaviest files and tests
+CPU_TIMES=times.jsonl PYTHONPATH=tools python -m pytest -p cpu_times ...
+python tools/cpu_times.py times.jsonl   # the ten heaviest files and tests
 """
 
 import json

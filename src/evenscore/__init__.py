@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from evenscore.learning.boosted import BoostedScorer
     from evenscore.learning.distributed import DistributedBoostedScorer, DistributedLinearScorer
     from evenscore.learning.linear import LinearScorer
-    from evenscore.learning.neural import NeuralScorer
     from evenscore.learning.plug_in import PlugInScorer
     from evenscore.learning.repaired import RepairedScorer
     from evenscore.metrics import fair_thresholds, rates_at
@@ -60,7 +59,6 @@ __all__ = [
     "GapFamily",
     "GroupedScores",
     "LinearScorer",
-    "NeuralScorer",
     "Plan",
     "PlugInScorer",
     "RateConstraint",
@@ -139,7 +137,6 @@ _NAMES = {
     "GapFamily": "gaps",
     "GroupedScores": "scores",
     "LinearScorer": "learning.linear",
-    "NeuralScorer": "learning.neural",
     "Plan": "choosing",
     "PlugInScorer": "learning.plug_in",
     "RateConstraint": "gaps",

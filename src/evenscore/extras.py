@@ -8,8 +8,6 @@ EXTRAS = {
     "lightgbm": ("LightGBM", "boosted"),
     "duckdb": ("DuckDB", "files"),
     "skops": ("skops", "files"),
-    "jax": ("JAX", "neural"),
-    "optax": ("Optax", "neural"),
     "sqlglot": ("sqlglot", "files"),
     "xgboost": ("XGBoost", "xgboost"),
     "pyspark": ("PySpark", "spark"),

@@ -14,7 +14,6 @@ from evenscore.showing.plots.style import DARK, LIGHT
 DISPLAYS = [
     plots.GroupRocDisplay,
     plots.InterGroupRocDisplay,
-    plots.PaperRocDisplay,
     plots.RocGapDisplay,
     plots.ScoreDistributionDisplay,
     plots.AucMatrixDisplay,
@@ -191,7 +190,7 @@ def test_a_repaired_scorer_is_given_the_groups():
 
 @pytest.mark.parametrize(
     "display",
-    [plots.InterGroupRocDisplay, plots.PaperRocDisplay, plots.RocGapDisplay],
+    [plots.InterGroupRocDisplay, plots.RocGapDisplay],
     ids=lambda display: display.__name__,
 )
 def test_pairs(display):

@@ -6,7 +6,6 @@ from evenscore.showing.plots.cut_rates import CutRatesDisplay
 from evenscore.showing.plots.group_roc import GroupRocCurve, GroupRocDisplay
 from evenscore.showing.plots.history import HistoryDisplay
 from evenscore.showing.plots.inter_group_roc import InterGroupCurve, InterGroupRocDisplay
-from evenscore.showing.plots.paper_roc import PaperRocDisplay
 from evenscore.showing.plots.roc_gap import GapSeries, RocGapDisplay
 from evenscore.showing.plots.saving import figure_bytes, save
 from evenscore.showing.plots.score_distribution import ScoreDistributionDisplay
@@ -24,7 +23,6 @@ __all__ = [
     "InterGroupCurve",
     "InterGroupRocDisplay",
     "LargestGap",
-    "PaperRocDisplay",
     "RocGapDisplay",
     "ScoreDistributionDisplay",
     "TradeoffDisplay",
