@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from learning import LOADERS, SCORERS, one_fit
+from learning import LOADERS, ROC, SCORERS, one_fit
 
 from evenscore.learning import (
     boosted,
@@ -21,10 +21,8 @@ from evenscore.learning import (
     features,
     linear,
     linear_start,
-    neural,
     task,
 )
-from evenscore.paper.real_data import ROC
 
 CONSTANTS = {
     "boosted": [
@@ -44,13 +42,6 @@ CONSTANTS = {
         (features, "_L2", 2.0, 8.0),
         (linear, "_BEYOND", 5.0, 20.0),
         (task, "_GUARD_ERRORS", 1.0, 4.0),
-    ],
-    "neural": [
-        (features, "_L2", 2.0, 8.0),
-        (neural, "_PENALTY", 4.0, 16.0),
-        (neural, "_GAIN", 0.05, 0.2),
-        (neural, "_NEARLY_LINEAR", 2000, 8000),
-        (neural, "_UNDER_WAY", 0.15, 0.6),
     ],
 }
 

@@ -17,6 +17,7 @@ import time
 import warnings
 
 import numpy as np
+from evenscore.paper.published import REAL
 from learning import LOADERS, PAPER_GAP, ROC, SCORERS, one_fit
 from lightgbm import LGBMClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -25,7 +26,6 @@ from sklearn.model_selection import StratifiedShuffleSplit
 import evenscore as es
 from evenscore.gaps import as_constraints
 from evenscore.learning.objective import Objective
-from evenscore.paper.published import REAL
 
 
 class PlainLightGBM:

@@ -32,7 +32,7 @@ import evenscore as es
 from evenscore.files.features import Feature
 from evenscore.files.models import TableModel, save_model
 
-KINDS = ("linear", "boosted", "neural")
+KINDS = ("linear", "boosted")
 SHOWN = 20  # attempts that went wrong
 
 Attack = tuple[str, bytes]
@@ -53,7 +53,6 @@ def write_files(folder: Path, kinds: tuple[str, ...]) -> None:
         "boosted": es.BoostedScorer(
             "inter_group", tolerance=0.3, n_estimators=8, categorical_features=[2], random_state=0
         ),
-        "neural": es.NeuralScorer("inter_group", tolerance=0.3, n_iter=20, random_state=0),
     }
     features = tuple(map(Feature, "abc"))
     for kind in kinds:

@@ -18,6 +18,7 @@ import time
 import warnings
 
 import numpy as np
+from evenscore.paper.real_data import DATA, ROC
 from measuring.ratios import record
 from measuring.timing import by_turns, cpu_seconds
 from sklearn.exceptions import ConvergenceWarning
@@ -27,7 +28,6 @@ import evenscore as es
 from evenscore import datasets
 from evenscore.gaps import as_constraints
 from evenscore.learning.objective import Objective
-from evenscore.paper.real_data import DATA, ROC
 
 LOADERS = {
     "german": datasets.load_german,
@@ -36,7 +36,7 @@ LOADERS = {
     "bank": datasets.load_bank,
 }
 PAPER_GAP = {name: DATA[name].auc_constraint for name in LOADERS}  # the paper's own AUC constraint
-SCORERS = {"linear": es.LinearScorer, "neural": es.NeuralScorer, "boosted": es.BoostedScorer}
+SCORERS = {"linear": es.LinearScorer, "boosted": es.BoostedScorer}
 CONSTRAINTS = {
     "roc": ROC,
     "inter_group": "inter_group",

@@ -50,8 +50,7 @@ from threadpoolctl import threadpool_limits
 import evenscore as es
 from evenscore.gaps import as_constraints
 
-SCORERS = {"linear": es.LinearScorer, "boosted": es.BoostedScorer, "neural": es.NeuralScorer}
-NEURAL_EVERY = 5  # of the problems
+SCORERS = {"linear": es.LinearScorer, "boosted": es.BoostedScorer}
 PRICE = re.compile(r"AUC 0\.\d+ → 0\.\d+")
 DEAR, STEP, TINY = 0.02, 0.005, 0.0005
 
@@ -245,7 +244,7 @@ def run(arguments) -> None:
         (number, scorer)
         for number in range(first, last)
         for scorer in arguments.scorers
-        if (number, scorer) not in done and (scorer != "neural" or number % NEURAL_EVERY == 0)
+        if (number, scorer) not in done
     ]
     # Processes are spawned: a network's threads do not survive a fork.
     context = multiprocessing.get_context("spawn")

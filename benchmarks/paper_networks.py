@@ -13,11 +13,10 @@ import argparse
 from functools import partial
 
 import numpy as np
-from measuring.ratios import record
-from measuring.timing import cpu_seconds
-
 from evenscore.paper.real import paper_scorer
 from evenscore.paper.real_data import columns, load, published_split
+from measuring.ratios import record
+from measuring.timing import cpu_seconds
 
 
 def products(n_iter: int, d: int, held_out: int) -> None:

@@ -22,6 +22,7 @@ import warnings
 from collections import Counter
 
 import numpy as np
+from evenscore.paper.published import REAL
 from learning import LOADERS, ROC, SCORERS, floors, one_fit
 from measuring.ratios import record
 from measuring.timing import by_turns
@@ -31,7 +32,6 @@ import evenscore as es
 from evenscore.gaps import as_constraints
 from evenscore.gaps.family import family_values
 from evenscore.learning.objective import Objective
-from evenscore.paper.published import REAL
 
 CONDITION = {"german": 0.785, "adult": 0.91, "compas": 0.715, "bank": 0.938}
 ABOVE = {"german": 0.015, "adult": 0.015, "compas": 0.015, "bank": 0.025}

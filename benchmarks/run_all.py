@@ -61,7 +61,7 @@ SCRIPTS = {
     ),
     "repair": Sizes("--rows 1000000", "--rows 100000"),
     "learning": Sizes(
-        "--rows 20000 --repeats 5 --scorers linear neural",
+        "--rows 20000 --repeats 5 --scorers linear",
         "--rows 5000 --repeats 5 --scorers linear",
     ),
     "fit_cost": Sizes("--data adult", "--data adult --asked rates"),

@@ -51,7 +51,7 @@ def test_every_requirement_has_a_lowest_version():
     """`make wheel` installs these, and tests them."""
     extras = [name for name in PROJECT["project"]["optional-dependencies"] if name != "all"]
     pins = lowest_versions(PROJECT["project"], extras)
-    assert {"numpy==2.0", "scikit-learn==1.6", "lightgbm==4.6", "jax==0.8"} <= set(pins)
+    assert {"numpy==2.0", "scikit-learn==1.6", "lightgbm==4.6"} <= set(pins)
     with pytest.raises(ValueError, match="'numpy<3' is not of the form name>=version"):
         lowest_versions({"dependencies": ["numpy<3"]}, [])
 
@@ -78,7 +78,6 @@ def test_nothing_is_said_of_what_is_there():
     ("scorer", "sentence"),
     [
         ("BoostedScorer", "BoostedScorer needs LightGBM: pip install 'evenscore[boosted]'."),
-        ("NeuralScorer", "NeuralScorer needs JAX: pip install 'evenscore[neural]'."),
         (
             "RepairedScorer",
             "RepairedScorer without an estimator needs LightGBM: pip install 'evenscore[boosted]'.",
@@ -93,14 +92,6 @@ def test_a_scorer_says_what_it_needs(rows, scorer, sentence):
 
 
 @pytest.mark.usefixtures("core_only")
-@pytest.mark.filterwarnings("ignore:.*too soon to tell")
-def test_the_paper_says_what_it_needs(rows, tmp_path):
-    X, y, _ = rows
-    es.paper.PaperScorer(n_iter=50).fit(X, y)  # it needs nothing
-    with pytest.raises(ImportError, match=r"^The comparison with NeuralScorer needs JAX"):
-        es.paper.reproduce("splits", tmp_path)
-
-
 @pytest.mark.usefixtures("core_only")
 def test_files_say_what_they_need(tmp_path):
     with pytest.raises(ImportError, match=r"^Reading a model needs skops: pip install"):

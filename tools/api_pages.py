@@ -32,8 +32,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "learning": (
         "Scorers",
         "Estimators in scikit-learn's style that learn a fair score.",
-        ("LinearScorer", "BoostedScorer", "NeuralScorer", "PlugInScorer", "RepairedScorer",
-         "FairScorer"),
+        ("LinearScorer", "BoostedScorer", "PlugInScorer", "RepairedScorer", "FairScorer"),
     ),
     "repairing": ("Repair", "One increasing map per group.", ("repair", "Repair")),
     "choosing": (

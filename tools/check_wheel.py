@@ -65,8 +65,6 @@ AT_LOWEST = (
     "tests/test_extras.py",
     "tests/files/test_opening.py",
     "tests/learning/test_boosters.py",
-    "tests/learning/test_network.py",
-    "tests/learning/test_neural.py::test_the_same_random_state_gives_the_same_score",
     "tests/scores/test_bins.py",
     "tests/scores/test_frames.py",
     "tests/scores/test_reading.py",
@@ -84,7 +82,7 @@ for label, row, group in zip(data.y, data.X, data.groups):
     print(label, row[0], group, sep=",")
 """
 
-LOWEST_EXTRAS = ("boosted", "files", "neural", "test")
+LOWEST_EXTRAS = ("boosted", "files", "test")
 NOT_TESTED = {
     "build",
     "ruff",

@@ -19,8 +19,7 @@ import skops.io  # noqa: F401
 
 import evenscore.cli.score
 import evenscore.learning.boosted
-import evenscore.learning.linear
-import evenscore.learning.neural  # noqa: F401
+import evenscore.learning.linear  # noqa: F401
 from evenscore.cli import app
 
 FINE = ("scored", "refused")

@@ -19,7 +19,7 @@ FORMAT = "evenscore bench 1"
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
     "evenscore", "numpy", "scipy", "scikit-learn", "narwhals", "lightgbm", "fairlearn",
-    "duckdb", "polars", "pandas", "pyarrow", "dask", "pyspark", "jax",
+    "duckdb", "polars", "pandas", "pyarrow", "dask", "pyspark",
 )  # fmt: skip
 
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from evenscore.learning.base import FairScorer
     from evenscore.learning.boosted import BoostedScorer
     from evenscore.learning.linear import LinearScorer
-    from evenscore.learning.neural import NeuralScorer
     from evenscore.learning.plug_in import PlugInScorer
     from evenscore.learning.repaired import RepairedScorer
     from evenscore.metrics import fair_thresholds, rates_at
@@ -57,7 +56,6 @@ __all__ = [
     "GapFamily",
     "GroupedScores",
     "LinearScorer",
-    "NeuralScorer",
     "Plan",
     "PlugInScorer",
     "RateConstraint",
@@ -132,7 +130,6 @@ _NAMES = {
     "GapFamily": "gaps",
     "GroupedScores": "scores",
     "LinearScorer": "learning.linear",
-    "NeuralScorer": "learning.neural",
     "Plan": "choosing",
     "PlugInScorer": "learning.plug_in",
     "RateConstraint": "gaps",

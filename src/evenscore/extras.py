@@ -8,8 +8,6 @@ EXTRAS = {
     "lightgbm": ("LightGBM", "boosted"),
     "duckdb": ("DuckDB", "files"),
     "skops": ("skops", "files"),
-    "jax": ("JAX", "neural"),
-    "optax": ("Optax", "neural"),
     "sqlglot": ("sqlglot", "files"),
 }
 """By the name it is imported under: what a package is called, and the extra that brings it."""

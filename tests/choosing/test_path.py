@@ -110,7 +110,6 @@ def test_strengths(square):
 
 @pytest.mark.slow
 def test_scorers_that_say_so_are_fitted_together(square, monkeypatch):
-    pytest.importorskip("jax")
     from evenscore.paper import PaperScorer
 
     grids = []

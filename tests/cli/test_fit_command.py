@@ -65,16 +65,6 @@ def test_held_out_rows_are_those_shown(table, tmp_path):
 
 
 @pytest.mark.slow
-def test_neural(table, tmp_path):
-    pytest.importorskip("jax")
-    short = write(tmp_path / "short.csv", people(200))
-    run("fit", short, *FIT, "--model", "neural", "-o", tmp_path / "m.skops", "--quiet")
-    result = run("score", tmp_path / "m.skops", table, "-o", tmp_path / "s.csv", "--column", "s")
-    assert result.exit_code == 0
-    assert np.isfinite(np.array(read(tmp_path / "s.csv")["s"], dtype=float)).all()
-
-
-@pytest.mark.slow
 def test_named_features_groups_and_weights(tmp_path):
     columns = people()
     columns["w"] = np.random.default_rng(0).gamma(2.0, size=600).tolist()

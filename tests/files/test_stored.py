@@ -184,7 +184,7 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path):
 # ---------------------------------------------------------------------- models
 
 
-SCORERS = {"linear": "LinearScorer", "boosted": "BoostedScorer", "neural": "NeuralScorer"}
+SCORERS = {"linear": "LinearScorer", "boosted": "BoostedScorer"}
 
 
 @pytest.fixture(scope="module")
@@ -196,8 +196,6 @@ def models():
     X[:, 0] += y
 
     def fitted(name, **options):
-        if name == "neural":
-            pytest.importorskip("jax")
         constraints = [
             "inter_group",
             es.RocConstraint(rates=(0.25,), tolerance=0.25),

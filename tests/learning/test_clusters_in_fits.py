@@ -15,7 +15,6 @@ from sklearn.preprocessing import StandardScaler
 from evenscore import (
     BoostedScorer,
     LinearScorer,
-    NeuralScorer,
     RepairedScorer,
     RocConstraint,
     tradeoff_path,
@@ -208,7 +207,6 @@ def test_folds_of_repairs_and_paths_keep_clusters_whole(monkeypatch):
 SCORERS = [
     LinearScorer(FAMILIES, tolerance=0.2, cross_fit=2, validation_fraction=0.3, random_state=0),
     BoostedScorer(FAMILIES, cross_fit=2, validation_fraction=0.3, n_estimators=60, random_state=0),
-    NeuralScorer("intra_group", validation_fraction=0.3, n_iter=50, random_state=0),
     RepairedScorer(LogisticRegression(), ROC, cv=3, random_state=0),
 ]
 
@@ -216,8 +214,6 @@ SCORERS = [
 @pytest.mark.slow
 @pytest.mark.parametrize("scorer", SCORERS, ids=lambda scorer: type(scorer).__name__)
 def test_every_scorer_and_no_label_matters(scorer):
-    if isinstance(scorer, NeuralScorer):
-        pytest.importorskip("jax")
     X, y, group, household = households()
     names = np.random.default_rng(5).permutation(household.max() + 1)[household]
     one = fitted(clone(scorer), X, y, group, cluster=household)

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from evenscore import BoostedScorer, LinearScorer, NeuralScorer, RocConstraint, metrics
+from evenscore import BoostedScorer, LinearScorer, RocConstraint, metrics
 from evenscore.inference.estimate import Estimate
 from evenscore.learning.diagnosis import judge, worst
 from evenscore.learning.training_set import TrainingSet
@@ -283,11 +283,9 @@ def test_a_cell_that_is_not_compared_may_be_small():
 # ---------------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize("make", [LinearScorer, BoostedScorer, NeuralScorer])
+@pytest.mark.parametrize("make", [LinearScorer, BoostedScorer])
 @pytest.mark.parametrize("bad", [1, -1, 2.5, "four", None, True])
 def test_folds_must_be_a_number_of_folds(make, bad):
-    if make is NeuralScorer:
-        pytest.importorskip("jax")
     X, y, group = rows(100)
     with pytest.raises(ValueError, match="cross_fit must be"):
         make("bnsp", cross_fit=bad).fit(X, y, sensitive_features=group)

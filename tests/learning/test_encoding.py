@@ -14,7 +14,7 @@ import pytest
 import skops.io
 from scipy import sparse
 
-from evenscore import BoostedScorer, LinearScorer, NeuralScorer, tradeoff_path
+from evenscore import BoostedScorer, LinearScorer, tradeoff_path
 from evenscore.files.features import MAX_CATEGORIES as OF_FILES
 from evenscore.files.models import TRUSTED
 from evenscore.learning.encoding import MAX_CATEGORIES, FeatureEncoding, SpreadCodes
@@ -113,12 +113,7 @@ def boosted(**options):
     return BoostedScorer("inter_group", tolerance=0.3, min_child_samples=10, **options)
 
 
-def neural(**options):
-    pytest.importorskip("jax")
-    return NeuralScorer("inter_group", tolerance=0.5, n_iter=40, hidden=(4,), random_state=0)
-
-
-SCORERS = {"linear": linear, "boosted": boosted, "neural": neural}
+SCORERS = {"linear": linear, "boosted": boosted}
 
 
 def fitted(scorer, X, y, group):
@@ -379,7 +374,7 @@ def test_an_identifier_is_refused_but_by_trees():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["linear", "neural"])
+@pytest.mark.parametrize("name", ["linear"])
 def test_missing_numbers_are_named_with_a_scorer_that_takes_them(name):
     columns, y, group = people()
     frame = to_polars(columns)

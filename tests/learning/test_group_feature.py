@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from evenscore import BoostedScorer, Cuts, LinearScorer, NeuralScorer, RateConstraint
+from evenscore import BoostedScorer, Cuts, LinearScorer, RateConstraint
 from evenscore.files.models import TRUSTED
 from evenscore.learning.group_feature import GroupFeature
 from evenscore.metrics import rate_gap
@@ -37,7 +37,6 @@ def hidden(n=4000, seed=0):
 SCORERS = {
     "linear": LinearScorer,
     "boosted": partial(BoostedScorer, n_estimators=80, n_jobs=1, random_state=0),
-    "neural": partial(NeuralScorer, n_iter=1200, hidden=(8,), random_state=0),
 }
 
 
@@ -50,12 +49,8 @@ def fitted(scorer, *rows, **columns):
 # ---------------------------------------------------------------------- what it buys
 
 
-@pytest.mark.parametrize(
-    "name", ["linear", "boosted", pytest.param("neural", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("name", ["linear", "boosted"])
 def test_groups_that_features_hide_are_worth_auc_at_the_same_gaps(name):
-    if name == "neural":
-        pytest.importorskip("jax")
     X, y, group = hidden()
     fresh, labels, groups = hidden(20_000, seed=1)
     blind = fitted(SCORERS[name](FAIR), X, y, sensitive_features=group)
@@ -201,7 +196,7 @@ def test_what_is_refused(name):
 
 
 def test_the_docstrings_say_that_it_may_be_unlawful():
-    for kind in (LinearScorer, BoostedScorer, NeuralScorer):
+    for kind in (LinearScorer, BoostedScorer):
         assert "unlawful" in " ".join(kind.__doc__.split())
 
 
@@ -228,12 +223,9 @@ def test_metadata_routing():
 
 @pytest.mark.parametrize("name", SCORERS)
 def test_pickled_and_stored(name):
-    if name == "neural":
-        pytest.importorskip("jax")
     X, y, group = hidden(300)
     columns = {"sex": group, "old": np.arange(300) % 2}
-    options = {"n_iter": 20} if name == "neural" else {}
-    scorer = SCORERS[name](use_groups=True, **options)
+    scorer = SCORERS[name](use_groups=True)
     scorer = fitted(scorer, X, y, sensitive_features=columns)
     score = scorer.decision_function(X, sensitive_features=columns)
     content = skops.io.dumps(scorer)

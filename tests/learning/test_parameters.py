@@ -4,7 +4,7 @@ import pytest
 import evenscore as es
 from evenscore.learning.parameters import described, seed_of
 
-SCORERS = (es.LinearScorer, es.BoostedScorer, es.NeuralScorer, es.paper.PaperScorer)
+SCORERS = (es.LinearScorer, es.BoostedScorer, es.paper.PaperScorer)
 
 
 @pytest.mark.parametrize("scorer", SCORERS, ids=lambda scorer: scorer.__name__)

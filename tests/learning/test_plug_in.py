@@ -124,7 +124,7 @@ def test_notions_with_a_common_denominator_are_met_together(pair):
         ("intra_group", "intra_group has no optimal score in closed form: preferences"),
         (["bnsp", "bpsn"], "bnsp and bpsn together have no optimal score"),
         (es.RateConstraint("fnr", cuts=es.Cuts(between=(0.1, 0.4))), "does not compare AUCs"),
-        (es.RocConstraint(rates=(0.1,)), "BoostedScorer, LinearScorer and NeuralScorer take it"),
+        (es.RocConstraint(rates=(0.1,)), "BoostedScorer and LinearScorer take it"),
     ],
 )
 def test_what_has_no_formula_is_refused(asked, said):

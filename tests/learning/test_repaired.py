@@ -354,7 +354,7 @@ def test_scoring_needs_the_groups_and_says_why():
         with pytest.raises(
             ValueError,
             match=r"^A repaired score maps each group in its own way: pass sensitive_features to "
-            r"score \(LinearScorer, BoostedScorer and NeuralScorer need no groups for that\)\.$",
+            r"score \(LinearScorer and BoostedScorer need no groups for that\)\.$",
         ):
             call(X)
     with pytest.raises(ValueError, match="the group 7 at row 0, for which the repair has no map"):

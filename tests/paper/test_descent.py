@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from evenscore.learning.network import forward, hidden_layers
+
 from evenscore.paper.descent import Networks
 
 SHAPES = [[3], [3, 4], [3, 4, 5]]

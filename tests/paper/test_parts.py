@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
+from evenscore.paper.parts import Part, Store, run
 
 from evenscore.paper import parts as module
-from evenscore.paper.parts import Part, Store, run
 
 CALLS = []
 

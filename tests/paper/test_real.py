@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.reference import auc, roc
-
-from evenscore.paper import real, real_data
 from evenscore.paper.plan import QUICK, Plan
 from evenscore.paper.published import DIMENSIONS, RATES
 from evenscore.paper.real import Selection
+from support.reference import auc, roc
+
+from evenscore.paper import real, real_data
 
 
 @pytest.mark.slow

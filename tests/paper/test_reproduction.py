@@ -3,13 +3,13 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from evenscore.paper.parts import Store
+from evenscore.paper.plan import EXPERIMENTS, QUICK, Plan
 from typer.testing import CliRunner
 
 import evenscore.paper
 from evenscore.cli import app, process
 from evenscore.paper import real_data, reproduce, reproduction
-from evenscore.paper.parts import Store
-from evenscore.paper.plan import EXPERIMENTS, QUICK, Plan
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from evenscore.paper.synthetic import CURVES, RATES, Experiment, Runs
 from support.reference import auc, roc
 
 from evenscore.paper import synthetic
 from evenscore.paper.laws import RingsLaw, SquareLaw
-from evenscore.paper.synthetic import CURVES, RATES, Experiment, Runs
 from evenscore.scores import GroupedScores
 
 

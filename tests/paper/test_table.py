@@ -3,7 +3,6 @@ import io
 import math
 
 import pytest
-
 from evenscore.paper.table import Number, Table
 
 

@@ -17,7 +17,6 @@ from evenscore.cli.fit import fit
 from evenscore.cli.merge import merge
 from evenscore.cli.plan import plan
 from evenscore.cli.repair import repair
-from evenscore.cli.reproduce import reproduce
 from evenscore.cli.score import score
 from evenscore.cli.sql import sql
 from evenscore.cli.tradeoff import tradeoff
@@ -57,7 +56,7 @@ app = typer.Typer(
 for command in (
     *(audit, verify, sql, merge),
     *(fit, repair, score, tradeoff, plan),
-    *(constraints, reproduce, demo),
+    *(constraints, demo),
 ):
     app.command()(command)
 

@@ -232,9 +232,9 @@ class Gaps:
 class Learner:
     """What kind of score to learn, and from which columns."""
 
-    model: Annotated[
-        Literal["boosted", "linear", "neural"], Option(help="The kind of score to learn.")
-    ] = "boosted"
+    model: Annotated[Literal["boosted", "linear"], Option(help="The kind of score to learn.")] = (
+        "boosted"
+    )
     features: Annotated[
         str | None,
         Option(help="The columns to learn from, such as a,b,c.", show_default="all others"),
@@ -251,7 +251,6 @@ class Learner:
         """A scorer that is not fitted yet."""
         from evenscore.learning.boosted import BoostedScorer
         from evenscore.learning.linear import LinearScorer
-        from evenscore.learning.neural import NeuralScorer
 
         if not constraints:
             raise ValueError(
@@ -259,7 +258,7 @@ class Learner:
                 "with the cuts that will be used; or --constraint, or --roc-rates. `evenscore "
                 "constraints` lists them."
             )
-        kinds = {"boosted": BoostedScorer, "linear": LinearScorer, "neural": NeuralScorer}
+        kinds = {"boosted": BoostedScorer, "linear": LinearScorer}
         return kinds[self.model](constraints, random_state=self.seed, **options)
 
     def rows(self, source: Source, clusters: list[str] | None, *, quiet: bool) -> Any:

@@ -46,7 +46,6 @@ TRUSTED = frozenset(
         "evenscore.learning.task.History",
         "evenscore.learning.linear.LinearScorer",
         "evenscore.learning.boosting.LinearStart",
-        "evenscore.learning.neural.NeuralScorer",
         "evenscore.learning.diagnosis.GapOutcome",
     }
 )

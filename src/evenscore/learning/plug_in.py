@@ -114,8 +114,7 @@ class PlugInScorer(MetaEstimatorMixin, FairScorer):  # type: ignore[misc]
     on rows that the classifiers have not seen, where every further tolerance costs some sorts:
     `path_` is the whole trade-off. docs/optimal.md has the theorem.
 
-    Notions without such a formula are refused: take `BoostedScorer`, `LinearScorer` or
-    `NeuralScorer` for them.
+    Notions without such a formula are refused: take `BoostedScorer` or `LinearScorer` for them.
 
     Parameters
     ----------

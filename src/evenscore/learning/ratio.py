@@ -27,7 +27,7 @@ from evenscore.gaps import GapFamily
 from evenscore.scores.arrays import Floats
 
 _ROUNDING = 1e-9  # of squared sizes of forms, relative to those without a factor
-_OTHERS = "BoostedScorer, LinearScorer and NeuralScorer"
+_OTHERS = "BoostedScorer and LinearScorer"
 
 
 @final

@@ -51,8 +51,7 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
     constraints it is the classifier itself.
 
     Treating people by their group when decisions are made may be unlawful where you are, even to
-    make them fair (see `repair`). `LinearScorer`, `BoostedScorer` and `NeuralScorer` need the group
-    only to fit.
+    make them fair (see `repair`). `LinearScorer` and `BoostedScorer` need the group only to fit.
 
     Parameters
     ----------
@@ -251,7 +250,7 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
         if self.repair_ is not None and sensitive_features is None:
             raise ValueError(
                 "A repaired score maps each group in its own way: pass sensitive_features to "
-                "score (LinearScorer, BoostedScorer and NeuralScorer need no groups for that)."
+                "score (LinearScorer and BoostedScorer need no groups for that)."
             )
         check_table(X)
         validate_data(self, X, skip_check_array=True, reset=False)

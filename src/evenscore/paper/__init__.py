@@ -1,4 +1,4 @@
-"""The paper: its numbers made again, its algorithms as published, its laws and bounds.
+"""The paper: its algorithms as published, its laws and bounds.
 
 Vogel, Bellet and Clémençon, Learning Fair Scoring Functions, AISTATS 2021.
 """
@@ -18,20 +18,17 @@ if TYPE_CHECKING:
         sup_gap_bound,
     )
     from evenscore.paper.operating import OperatingPoint, operating_point
-    from evenscore.paper.reproduction import Reproduced, reproduce
     from evenscore.paper.scorer import PaperScorer
 
 __all__ = [
     "LearningBound",
     "OperatingPoint",
     "PaperScorer",
-    "Reproduced",
     "auc_learning_bound",
     "density_ratio",
     "laws",
     "operating_point",
     "rates_needed",
-    "reproduce",
     "roc_learning_bound",
     "sample_size_needed",
     "sup_gap_bound",
@@ -40,14 +37,12 @@ __all__ = [
 _HOMES = {
     "OperatingPoint": "operating",
     "PaperScorer": "scorer",
-    "Reproduced": "reproduction",
     "operating_point": "operating",
-    "reproduce": "reproduction",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use: laws and bounds need none of the reproduction."""
+    """Import on first use: laws and bounds need no scorer."""
     if name not in __all__:
         raise AttributeError(f"module 'evenscore.paper' has no attribute {name!r}")
     if name == "laws":

@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from evenscore.learning.network import Layers
+from evenscore.paper.network import Layers
 from evenscore.scores.arrays import Floats
 
 _AT_A_TIME = 2048  # rows to score: what a layer gives stays near the processor

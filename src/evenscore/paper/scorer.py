@@ -9,10 +9,10 @@ from sklearn.base import clone
 
 from evenscore.gaps import ConstraintLike
 from evenscore.learning.base import FairScorer
-from evenscore.learning.network import check_widths, forward
 from evenscore.learning.parameters import check_count, check_number
 from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import TrainingSet
+from evenscore.paper.network import check_widths, forward
 from evenscore.paper.training import learn_together
 from evenscore.scores.arrays import Floats
 
@@ -21,9 +21,9 @@ class PaperScorer(FairScorer):
     """A network trained by Algorithms 1 and 2 as published, with their corrections.
 
     Pairs are drawn, multipliers and thresholds move by fixed steps after a look at rows held out,
-    the output is batch-normalised. Whoever wants a fair score takes `NeuralScorer`, which does
-    without drawn pairs and fixed steps; this is to compare with. What is wrong in print, and how it
-    was read, is in docs/paper.md.
+    the output is batch-normalised. This is to compare with: whoever wants a fair score takes
+    `LinearScorer` or `BoostedScorer`. What is wrong in print, and how it was read, is in
+    docs/paper.md.
 
     Parameters
     ----------

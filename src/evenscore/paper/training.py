@@ -21,13 +21,13 @@ from scipy.special import expit
 from evenscore.gaps.family import CutForm
 from evenscore.learning.features import FeatureScaling
 from evenscore.learning.multipliers import SignRule
-from evenscore.learning.network import hidden_layers
 from evenscore.learning.objective import Objective, Strict
 from evenscore.learning.parameters import seed_of
 from evenscore.learning.progress import progress
 from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import TrainingSet
 from evenscore.paper.descent import Networks
+from evenscore.paper.network import random_layers
 from evenscore.scores.arrays import Floats, Ints
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def learn_together(
     first, d = scorers[0], train.X.shape[1]
     hidden = (d, d) if first.hidden is None else tuple(first.hidden)
     sources = [_source(scorer) for scorer in scorers]
-    starts = [hidden_layers([d, *hidden], source, _DEVIATION) for source in sources]
+    starts = [random_layers([d, *hidden], source, _DEVIATION) for source in sources]
     l2 = np.array([scorer.l2 for scorer in scorers])
     networks = Networks(starts, l2, first.learning_rate)
     rows, checked = (networks.rows(first.standardised(s.X)) for s in (train, held_out))

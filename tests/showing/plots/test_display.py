@@ -14,7 +14,6 @@ from evenscore.showing.plots.style import DARK, LIGHT
 
 DISPLAYS = [
     plots.GroupRocDisplay,
-    plots.PaperRocDisplay,
     plots.ScoreDistributionDisplay,
     plots.CutRatesDisplay,
 ]
@@ -157,26 +156,6 @@ def test_response_methods():
     three = LogisticRegression().fit(X, np.arange(300) % 3)
     with pytest.raises(ValueError, match=r"LogisticRegression.* 3 classes"):
         plots.GroupRocDisplay.from_estimator(three, X, y, sensitive_features=group)
-
-
-def test_pairs():
-    y, score, group, _ = columns(n_groups=3)
-
-    def pairs(**options):
-        found = plots.PaperRocDisplay.from_predictions(
-            y, score, sensitive_features=group, **options
-        )
-        return [(curve.first, curve.second) for curve in found.curves[::2]]
-
-    assert pairs() == [("men", "others"), ("men", "women")]
-    assert pairs(pairs=[("women", "others")]) == [("women", "others")]
-    assert pairs(group_order=["women", "men", "others"])[0] == ("women", "men")
-    with pytest.raises(ValueError, match=r"'x'.*'men', 'others'"):
-        pairs(pairs=[("men", "x")])
-    with pytest.raises(ValueError, match="'men' twice"):
-        pairs(pairs=[("men", "men")])
-    with pytest.raises(ValueError, match="only 'a'"):
-        plots.PaperRocDisplay.from_predictions(y, score, sensitive_features=["a"] * len(y))
 
 
 @each

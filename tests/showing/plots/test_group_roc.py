@@ -5,7 +5,9 @@ from sklearn.metrics import roc_curve
 from support.making import draw
 from support.reference import Rows
 
+from evenscore import metrics
 from evenscore.showing.plots import GroupRocDisplay
+from evenscore.showing.plots.group_roc import polygon_corners
 
 
 @pytest.mark.parametrize(("n_groups", "levels"), [(1, None), (2, 4), (3, None)])
@@ -50,3 +52,13 @@ def test_a_group_called_everyone_is_a_group():
     ).plot()
     assert to_rgb(display.lines_[1].get_color()) == to_rgb("#D55E00")
     assert [curve.name for curve in display.curves] == ["b", "everyone"]
+
+
+def test_polygon_has_the_auc_as_its_area():
+    rng = np.random.default_rng(1)
+    for size, levels in ((30, 4), (30, 10**6), (6000, 10**6)):
+        one, two = rng.integers(0, levels, size), rng.integers(0, levels, size) + levels // 5
+        curve = metrics.roc_curve(one, two)
+        x, y = polygon_corners(curve)
+        assert len(x) <= 2100
+        assert np.trapezoid(y, x) == pytest.approx(curve.area, abs=1e-12 if size == 30 else 1e-3)

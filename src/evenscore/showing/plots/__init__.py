@@ -2,7 +2,6 @@
 
 from evenscore.showing.plots.cut_rates import CutRatesDisplay
 from evenscore.showing.plots.group_roc import GroupRocDisplay
-from evenscore.showing.plots.paper_roc import PaperRocDisplay
 from evenscore.showing.plots.saving import save
 from evenscore.showing.plots.score_distribution import ScoreDistributionDisplay
 from evenscore.showing.plots.style import figure
@@ -11,7 +10,6 @@ from evenscore.showing.plots.tradeoff import TradeoffDisplay
 __all__ = [
     "CutRatesDisplay",
     "GroupRocDisplay",
-    "PaperRocDisplay",
     "ScoreDistributionDisplay",
     "TradeoffDisplay",
     "figure",

@@ -8,15 +8,18 @@ from matplotlib.axes import Axes
 
 from evenscore.auditing import AuditResult
 from evenscore.inference.aucs import auc_estimates
-from evenscore.inference.bands import Band, BandKind
+from evenscore.inference.bands import Band, BandKind, roc_band
 from evenscore.inference.estimate import Estimate, percent
 from evenscore.scores import CLASSES, GroupedScores
 from evenscore.scores.arrays import Floats
 from evenscore.scores.curve import RocCurve
-from evenscore.showing.plots.curves import BAND_RATES, BandSettings, polygon_corners
+from evenscore.scores.thinning import outline
 from evenscore.showing.plots.display import ScoreDisplay, draw_band, unit_square
 from evenscore.showing.plots.style import SeriesStyle, Theme
 from evenscore.showing.plots.text import as_label, group_names
+
+_BAND_RATES = np.linspace(0.0, 1.0, 201)  # half a per cent is finer than a picture shows
+_MOST = 2000  # vertices; a picture has no more pixels to show
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +54,17 @@ class GroupRocCurve:
     def label(self) -> str:
         """For the legend."""
         return f"{self.name}: {self.reason or auc_text(self.auc)}"
+
+
+def polygon_corners(curve: RocCurve) -> tuple[Floats, Floats]:
+    """The polygon through the vertices: the area under it is the AUC, ties counting one half."""
+    x, y = curve.vertices
+    if np.isnan(x).any() or np.isnan(y).any():
+        return np.zeros(0), np.zeros(0)
+    if len(x) > _MOST:
+        thinned = outline(curve, "", _MOST)
+        return thinned.x, thinned.y
+    return x, y
 
 
 def auc_text(auc: Estimate) -> str:
@@ -129,7 +143,6 @@ class GroupRocDisplay(ScoreDisplay):
         Self
             The display, not yet drawn.
         """
-        settings = BandSettings(confidence_level, n_resamples, random_state)
         overall, table = auc_estimates(scores, confidence_level=confidence_level)
         k, cells = scores.n_groups, scores.cell_distributions
         rows = [
@@ -147,7 +160,14 @@ class GroupRocDisplay(ScoreDisplay):
             around = None
             if band is not None and not empty:
                 polygon = curve.with_ties_split()  # which is drawn
-                around = settings.around(polygon, BAND_RATES, band)
+                around = roc_band(
+                    polygon,
+                    _BAND_RATES,
+                    kind=band,
+                    confidence_level=confidence_level,
+                    n_resamples=n_resamples,
+                    random_state=random_state,
+                )
             corners, reason = polygon_corners(curve), " and ".join(empty)
             curves.append(GroupRocCurve(name, *corners, auc, around, reason, pooled=auc is overall))
         return cls(tuple(curves))
@@ -170,9 +190,9 @@ class GroupRocDisplay(ScoreDisplay):
         names = (*group_names(result.groups), "everyone")
         aucs = (*result.auc_by_group, result.auc)
         curves = []
-        for name, outline, auc in zip(names, (*groups, everyone), aucs, strict=True):
-            reason = "; ".join(auc.warnings) if len(outline.x) == 0 else ""
-            corners, pooled = (outline.x, outline.y), auc is result.auc
+        for name, points, auc in zip(names, (*groups, everyone), aucs, strict=True):
+            reason = "; ".join(auc.warnings) if len(points.x) == 0 else ""
+            corners, pooled = (points.x, points.y), auc is result.auc
             curves.append(GroupRocCurve(name, *corners, auc, reason=reason, pooled=pooled))
         return cls(tuple(curves))
 

@@ -10,15 +10,14 @@ import numpy as np
 
 from evenscore.gaps import AucConstraint
 from evenscore.paper.laws import PiecewiseLinearLaw, RingsLaw, SquareLaw, credit_law
-from evenscore.paper.published import RATES, DataName, Kind
-from evenscore.paper.real import Outcomes, Selection
-from evenscore.paper.real_data import DATA, grouped, load, published_split
-from evenscore.paper.synthetic import RATE, Experiment, Runs
-from evenscore.paper.synthetic import RATES as CURVE_RATES
 from evenscore.scores import CLASSES, GroupedScores
 from evenscore.scores.aucs import auc, inter_group_curve
 from evenscore.scores.curve import RocCurve
 from evenscore.showing.plots.style import LIGHT, figure
+from reproduction.published import RATES, DataName, Kind
+from reproduction.real import DATA, Outcomes, Selection, grouped, load, published_split
+from reproduction.synthetic import RATE, Experiment, Runs
+from reproduction.synthetic import RATES as CURVE_RATES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

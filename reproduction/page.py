@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenscore import __version__
 from evenscore.files.atomic import write_atomically
-from evenscore.paper import figures, tables
-from evenscore.paper.parts import Outcome, Part, Store
-from evenscore.paper.plan import EXPERIMENTS, FULL, Plan, Scale, Target
-from evenscore.paper.published import DataName, Kind
-from evenscore.paper.real import Selection
-from evenscore.paper.synthetic import Experiment, Runs
-from evenscore.paper.table import Number, Picture, Table
 from evenscore.showing.plots.saving import save
+from reproduction import figures, tables
+from reproduction.parts import Outcome, Part, Store
+from reproduction.plan import EXPERIMENTS, Plan, Scale, Target
+from reproduction.published import DataName, Kind
+from reproduction.real import Selection
+from reproduction.synthetic import Experiment, Runs
+from reproduction.tables import Picture, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +38,7 @@ _NUMBERS = {
 
 
 def assemble(plan: Plan, store: Store, folder: Path, left_out: Iterable[str]) -> list[str]:
-    """Write all tables and figures whose parts are finished, `index.html` and `index.md`.
+    """Write all tables and figures whose parts are finished, and `index.md` with all of them.
 
     Returns what the experiments that are not finished are about.
     """
@@ -52,7 +52,6 @@ def assemble(plan: Plan, store: Store, folder: Path, left_out: Iterable[str]) ->
             missing.append(description)
     remarks = [*left_out, *(f"Not done yet: {description}." for description in missing)]
     summary = _Summary.of(assembly.entries, plan.scale)
-    write_atomically(folder / "index.html", _page(assembly.entries, remarks, summary))
     write_atomically(folder / "index.md", _markdown(assembly.entries, remarks, summary))
     return missing
 
@@ -65,19 +64,14 @@ class _Assembly:
         self.entries: list[Table | Picture] = []
 
     def add(self, table: Table) -> None:
-        """Write a table as Markdown and CSV."""
-        path = self.folder / "tables" / table.name
-        write_atomically(path.with_suffix(".md"), table.to_markdown())
-        write_atomically(path.with_suffix(".csv"), table.to_csv())
+        """Write a table with nothing rounded."""
+        write_atomically(self.folder / "tables" / f"{table.name}.csv", table.to_csv())
         self.entries.append(table)
 
     def draw(self, drawing: Figure, caption: str, name: str = "", **facts: str) -> None:
-        """Write a figure as SVG and PNG."""
+        """Write a figure."""
         picture = Picture.captioned(caption, name, **facts)
-        path = self.folder / "figures" / picture.name
-        save(drawing, path.with_suffix(".svg"))
-        drawing.set_layout_engine("none")  # it is laid out: once is enough
-        save(drawing, path.with_suffix(".png"))
+        save(drawing, self.folder / "figures" / f"{picture.name}.png")
         self.entries.append(picture)
 
     def finished(self, target: Target) -> bool:
@@ -157,9 +151,6 @@ class _Assembly:
         self.add(tables.synthetic(self._runs(self.plan.area), "area"))
 
 
-TITLE = "Learning Fair Scoring Functions, reproduced"
-
-
 @dataclass(frozen=True)
 class _Summary:
     """How much was done, and how many published results are met.
@@ -168,7 +159,6 @@ class _Summary:
     """
 
     scale: Scale
-    full: bool
     n_compared: int
     n_beyond: int
 
@@ -182,13 +172,13 @@ class _Summary:
             if number.published is not None
         ]
         n_beyond = sum(number.verdict == "beyond noise" for number in compared)
-        return cls(scale, scale == replace(FULL, runs=scale.runs), len(compared), n_beyond)
+        return cls(scale, len(compared), n_beyond)
 
     @property
     def words(self) -> str:
         """In one sentence, or nothing if nothing was compared."""
         scale = self.scale
-        if not self.full:
+        if not scale.full:
             return (
                 f"A quick look, not a reproduction: {scale.runs} runs of "
                 f"{scale.synthetic_iterations:,} iterations on synthetic data, "
@@ -205,45 +195,25 @@ class _Summary:
         )
 
 
-def _sections(entries: list[Table | Picture]) -> dict[str, list[Table | Picture]]:
-    sections: dict[str, list[Table | Picture]] = {}
-    for entry in entries:
-        sections.setdefault(entry.section, []).append(entry)
-    return sections
-
-
-def _page(entries: list[Table | Picture], remarks: list[str], summary: _Summary) -> str:
-    """HTML that refers to the figures and tables beside it and to nothing else."""
-    from evenscore.showing.page.shell import render
-
-    return render(
-        "paper/page.html.jinja",
-        images="'self' file:",
-        title=TITLE,
-        sections=_sections(entries),
-        remarks=remarks,
-        summary=summary,
-        version=__version__,
-        is_number=lambda cell: isinstance(cell, Number),
-    )
-
-
 def _markdown(entries: list[Table | Picture], remarks: list[str], summary: _Summary) -> str:
-    """The same for a repository or a site; published numbers are in brackets."""
+    """For a repository or a site; published numbers are in brackets."""
     parts = [
-        f"# {TITLE}",
+        "# Learning Fair Scoring Functions, reproduced",
         "Tables and figures of Vogel, Bellet and Clémençon, *Learning Fair Scoring Functions* "
-        f"(AISTATS 2021), made again by `evenscore reproduce`, version {__version__}. In brackets "
+        f"(AISTATS 2021), made again by `make reproduce`, version {__version__}. In brackets "
         "stands the published number; bold: beyond noise, that is more than its rounding (0.005) "
         "and twice the standard deviation that chance gives the difference.",
         f"**{summary.words}**" if summary.words else "",
         *remarks,
     ]
-    for section, some in _sections(entries).items():
+    sections: dict[str, list[Table | Picture]] = {}
+    for entry in entries:
+        sections.setdefault(entry.section, []).append(entry)
+    for section, some in sections.items():
         parts.append(f"## {section}")
         for entry in some:
             if isinstance(entry, Table):
-                parts.append(f"#{entry.to_markdown().rstrip()}")
+                parts.append(entry.to_markdown().rstrip())
             else:
                 picture = f"![{entry.title}](figures/{entry.name}.png)"
                 parts += [f"### {entry.title}", picture, entry.note]

@@ -2,8 +2,8 @@
 
 import tomllib
 from collections.abc import Mapping
-from importlib.resources import files
 from math import isnan
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 DataName = Literal["german", "adult", "compas", "bank", "compas_two_years"]
@@ -20,7 +20,7 @@ MEASURES = ("AUC", "ΔAUC", "|Δ_H,1/8|", "|Δ_H,1/4|", "|Δ_G,1/8|", "|Δ_G,1/4
 STRENGTH_GRID = (0.0, 0.25, 0.5, 1.0, 5.0, 10.0)
 L2_GRID = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0)
 
-_PRINTED = tomllib.loads(files("evenscore.paper").joinpath("published.toml").read_text("utf-8"))
+_PRINTED = tomllib.loads(Path(__file__).with_name("published.toml").read_text("utf-8"))
 
 
 def _by_kind(table: Mapping[str, Mapping[Kind, Any]]) -> dict[tuple[Any, Kind], Any]:

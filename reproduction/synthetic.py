@@ -10,13 +10,13 @@ import numpy as np
 
 from evenscore.datasets import SyntheticSample, make_rings, make_square
 from evenscore.gaps import AucConstraint, RocConstraint
-from evenscore.paper.parts import Outcome
-from evenscore.paper.published import Example, Kind
-from evenscore.paper.scorer import PaperScorer
+from evenscore.paper import PaperScorer
 from evenscore.scores import CLASSES, GroupedScores
 from evenscore.scores.arrays import Floats
 from evenscore.scores.aucs import auc_matrix, inter_group_curve
 from evenscore.scores.curve import RocCurve
+from reproduction.parts import Outcome
+from reproduction.published import Example, Kind
 
 RATE = 3 / 4  # of the ROC constraint
 RATES = np.linspace(0.0, 1.0, 101)  # at which curves are kept

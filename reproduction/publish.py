@@ -1,9 +1,9 @@
-"""Put the page that `evenscore reproduce all` wrote on the site, with small pictures.
+"""Put the page of a full run on the site, with small pictures.
 
-    python tools/reproduction_page.py results
+    python -m reproduction.publish results/paper
 
-Copies results/index.md to docs/reproduction/results.md, and its figures, which get 64 colours and
-are at most 1400 pixels wide.
+Copies index.md to docs/reproduction/results.md, and its figures, which get 64 colours and are at
+most 1400 pixels wide.
 """
 
 import sys
@@ -31,5 +31,5 @@ def copy(results: Path, target: Path = TARGET) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not (Path(sys.argv[1]) / "index.md").is_file():
-        sys.exit("Name the folder that `evenscore reproduce all` wrote.")
+        sys.exit("Name the folder that `make reproduce` wrote.")
     copy(Path(sys.argv[1]))

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-
 from evenscore.learning.network import check_layers, forward, hidden_layers
 
 

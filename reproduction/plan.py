@@ -1,13 +1,13 @@
 """What is to be done: the parts of every experiment, at full scale or quickly."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any, Literal, get_args
 
-from evenscore.paper.parts import Outcome, Part
-from evenscore.paper.published import (
+from reproduction.parts import Outcome, Part
+from reproduction.published import (
     KINDS,
     L2,
     L2_GRID,
@@ -17,11 +17,15 @@ from evenscore.paper.published import (
     DataName,
     Kind,
 )
-from evenscore.paper.real import SCORERS, fit_grid, fit_published, fit_split
-from evenscore.paper.real_data import fingerprint
-from evenscore.paper.synthetic import LEARNED, Experiment, learn
+from reproduction.real import SCORERS, fingerprint, fit_grid, fit_published, fit_split
+from reproduction.synthetic import LEARNED, Experiment, learn
 
 _TOGETHER = 10  # synthetic runs in one part
+# Of a processor, about: the paper's 20,000 iterations on a data set, and a synthetic run.
+_SECONDS: dict[DataName, float] = {
+    "german": 6, "adult": 20, "compas": 3, "bank": 9, "compas_two_years": 3,
+}  # fmt: skip
+_RUN_SECONDS = 3.5
 
 Target = Literal["synthetic", "real", "grid", "splits", "readings"]
 
@@ -48,9 +52,13 @@ class Scale:
     l2s: tuple[float, ...] = L2_GRID
     splits: int = 10
     scorers: tuple[str, ...] = tuple(SCORERS)
-    network_iterations: int | None = None
     area_runs: int = 20
     reading_seeds: int = 2
+
+    @property
+    def full(self) -> bool:
+        """Whether it is all, on whatever data."""
+        return self == replace(FULL, data=self.data)
 
 
 FULL = Scale()
@@ -64,7 +72,6 @@ QUICK = Scale(
     l2s=(0.05, 0.5),
     splits=2,
     scorers=("paper", "linear", "repaired"),
-    network_iterations=300,
     area_runs=2,
     reading_seeds=1,
 )
@@ -107,6 +114,10 @@ class Plan:
                     "n_iter": self.scale.synthetic_iterations,
                     "uniform": uniform,
                 },
+                _RUN_SECONDS
+                * min(_TOGETHER, runs - first)
+                * self.scale.synthetic_iterations
+                / 10_000,
             )
             for first in range(0, runs, _TOGETHER)
         ]
@@ -138,7 +149,7 @@ class Plan:
         parts: dict[tuple[DataName, str], list[Part]] = {}
         splits = range(self.scale.splits)
         for name, scorer, split in product(self.published, self.scale.scorers, splits):
-            own = {"scorer": scorer, "split": split, "n_iter": self.scale.network_iterations}
+            own = {"scorer": scorer, "split": split, "n_iter": self.scale.iterations}
             part = _on(name, f"split-{name}-{scorer}-{split}", fit_split, **own)
             parts.setdefault((name, scorer), []).append(part)
         return parts
@@ -171,4 +182,6 @@ class Plan:
 
 def _on(name: DataName, label: str, work: Callable[..., Outcome], **parameters: Any) -> Part:
     """Work on a data set, a fingerprint of which is among the parameters."""
-    return Part(label, work, {"name": name, "data": fingerprint(name), **parameters})
+    fits = len(parameters.get("seeds") or parameters.get("l2s") or KINDS)
+    seconds = fits * _SECONDS[name] * parameters["n_iter"] / FULL.iterations
+    return Part(label, work, {"name": name, "data": fingerprint(name), **parameters}, seconds)
