@@ -19,8 +19,7 @@ from covering.laws import (
 from covering.tally import Tally
 from evenscore import constraint_names
 from evenscore.gaps import EstimateSettings, RocConstraint, as_constraints
-from evenscore.inference.changes import size_changes
-from evenscore.inference.paired import PairedScores, paired_auc
+from evenscore.inference.paired import PairedScores, paired_auc, size_changes
 from evenscore.scores.reading import read_rows
 
 TITLE = "Paired differences of two scores of the same people"

@@ -15,9 +15,8 @@ import skops.io
 from support.commands import refused, run
 
 import evenscore as es
-from evenscore.files.archives import canonical
 from evenscore.files.features import Feature
-from evenscore.files.models import TableModel, load_model, save_model
+from evenscore.files.models import TableModel, canonical, load_model, save_model
 
 BENCHMARKS = str(Path(__file__).resolve().parents[2] / "benchmarks")
 

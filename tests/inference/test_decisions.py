@@ -14,10 +14,9 @@ from support.making import draw, often
 import evenscore as es
 from evenscore.gaps import EstimateSettings, as_constraints
 from evenscore.gaps.family import family_estimates, family_intervals
-from evenscore.inference.changes import size_changes
 from evenscore.inference.decisions import adjust, decide, holm_steps, scaled
 from evenscore.inference.estimate import Estimate
-from evenscore.inference.paired import Paired
+from evenscore.inference.paired import Paired, size_changes
 
 FAMILIES = as_constraints([*es.constraint_names(), es.RocConstraint(rates=(0.125, 0.25))])
 

@@ -10,10 +10,9 @@ from evenscore.auditing.frames import Backend, data_frame
 from evenscore.auditing.plain import to_plain
 from evenscore.auditing.showable import Showable
 from evenscore.gaps.family import EstimateSettings
-from evenscore.inference.changes import size_changes
 from evenscore.inference.decisions import holm
 from evenscore.inference.estimate import Estimate, GapTest, percent
-from evenscore.inference.paired import PairedScores, paired_auc
+from evenscore.inference.paired import PairedScores, paired_auc, size_changes
 
 if TYPE_CHECKING:
     from evenscore.auditing.result import AuditResult
