@@ -19,8 +19,8 @@ CASES = [
         (2, None, "real"),
         (2, 10, "integer"),
         (2, 1, None),
-        (4, None, None),
-        (4, 10, "real"),
+        (5, None, None),
+        (5, 10, "real"),
     )
 ]
 

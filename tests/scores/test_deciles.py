@@ -4,21 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.making import table_of
 
-from evenscore import GroupedScores
 from evenscore.scores.deciles import Deciles, shortest_between
 from evenscore.scores.selection import Ladder
 from evenscore.scores.thinning import rounded_up
 
 
 def deciles_of(score, side="high", weight=None):
-    scores = GroupedScores.from_arrays(
-        [0] * len(score),
-        score,
-        sensitive_features=["a"] * len(score),
-        sample_weight=weight,
-        pos_label=1,
-    )
+    scores = table_of([0] * len(score), score, ["a"] * len(score), weight, pos_label=1)
     return Deciles.make(Ladder.make(scores, "everyone", side))
 
 
@@ -99,18 +93,10 @@ def test_rounding_up_keeps_everybody(clustered):
     rng = np.random.default_rng(0)
     y, group, score = rng.integers(0, 2, 200), rng.integers(0, 3, 200), rng.normal(size=200)
     weight, cluster = rng.gamma(2.0, size=200), rng.integers(0, 40, 200) if clustered else None
-    scores = GroupedScores.from_arrays(
-        y, score, sensitive_features=group, sample_weight=weight, cluster=cluster
-    )
+    scores = table_of(y, score, group, weight, cluster)
     levels = np.array([-0.5, 0.5, score.max()])
     found = rounded_up(scores, levels)
-    direct = GroupedScores.from_arrays(
-        y,
-        levels[np.searchsorted(levels, score)],
-        sensitive_features=group,
-        sample_weight=weight,
-        cluster=cluster,
-    )
+    direct = table_of(y, levels[np.searchsorted(levels, score)], group, weight, cluster)
     for name in ("score", "cell", "weight", "count", "weight_squared"):
         np.testing.assert_allclose(getattr(found, name), getattr(direct, name))
     if clustered:

@@ -177,7 +177,7 @@ def many_rows(n=2000, decimals=9):
 
 @pytest.fixture
 def few_rows(monkeypatch):
-    """Bins are planned for two thousand rows, too, and `FEW` of them are few."""
+    """Bins are planned for two thousand rows, too."""
     monkeypatch.setattr(frames, "FEW_ROWS", 500)
 
 

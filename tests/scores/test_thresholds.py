@@ -3,9 +3,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.making import draw
+from support.making import draw, often, table_of
 from support.reference import Rows
 
 import evenscore as es
@@ -13,10 +13,6 @@ from evenscore import GroupedScores
 from evenscore.scores.thresholds import fair_thresholds, rates_at
 
 NAMES = ("fpr", "fnr", "selection", "error")
-
-
-def make(y, score, group, weight=None):
-    return GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
 
 
 def test_rates_at_any_threshold(sample):
@@ -31,7 +27,7 @@ def test_rates_at_any_threshold(sample):
 
 
 def test_the_names_are_those_of_the_catalogue():
-    scores = make(*draw(2, n=200, weights="real"))
+    scores = table_of(*draw(2, n=200, weights="real"))
     rates = rates_at(scores, [0.1, 0.4])
     for name in es.rate_names():
         np.testing.assert_array_equal(getattr(rates, name), rates.rate(name))
@@ -74,21 +70,21 @@ def test_columns_give_what_the_table_gives():
 
 
 def test_precision_of_nobody_is_nan():
-    scores = make([0, 1, 0, 1], [1, 2, 2, 3], ["a", "a", "b", "b"])
+    scores = table_of([0, 1, 0, 1], [1, 2, 2, 3], ["a", "a", "b", "b"])
     rates = rates_at(scores, [1.5, 10.0])
     np.testing.assert_array_equal(rates.precision, [[1.0, 0.5], [np.nan, np.nan]])
 
 
 def test_the_rates_of_an_empty_cell_are_nan():
-    rates = rates_at(make([0, 1, 0], [1, 2, 2], ["a", "a", "b"]), 1.5)
+    rates = rates_at(table_of([0, 1, 0], [1, 2, 2], ["a", "a", "b"]), 1.5)
     assert rates.fnr.tolist()[0][0] == 0.0
     assert np.isnan(rates.fnr[0, 1])
     assert rates.fpr.tolist() == [[0.0, 1.0]]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=often(40))
 @given(
+    name=st.sampled_from(NAMES),
     seed=st.integers(0, 10**6),
     levels=st.sampled_from([None, 10]),
     weights=st.sampled_from([None, "integer"]),
@@ -96,7 +92,7 @@ def test_the_rates_of_an_empty_cell_are_nan():
 )
 def test_fair_thresholds_by_trying_them_all(name, seed, levels, weights, tolerance):
     y, score, group, weight = draw(seed, n=25, levels=levels, weights=weights)
-    rows, scores = Rows(y, score, group, weight), make(y, score, group, weight)
+    rows, scores = Rows(y, score, group, weight), table_of(y, score, group, weight)
     fair = fair_thresholds(scores, name, tolerance=tolerance)
     values = np.unique(score)
 
@@ -122,7 +118,7 @@ def test_fair_thresholds_by_trying_them_all(name, seed, levels, weights, toleran
 
 def test_more_than_two_groups():
     y, score, group, _ = draw(3, n=300, n_groups=3, levels=None)
-    scores = make(y, score, group)
+    scores = table_of(y, score, group)
     fair = fair_thresholds(scores, "fpr", tolerance=0.1)
     for cut in np.linspace(-2, 3, 101):
         rates = rates_at(scores, cut).fpr[0]
@@ -134,7 +130,7 @@ def test_more_than_two_groups():
 
 def test_proposition_two_fpr_parity_is_where_the_curves_meet():
     """ROC(H0, G) and ROC(H1, G) meet at a threshold where the FPRs are equal."""
-    scores = make(*draw(21, n=400, levels=None, shift=0.0))
+    scores = table_of(*draw(21, n=400, levels=None, shift=0.0))
     fair = fair_thresholds(scores, "fpr")
     cells = scores.cell_distributions
     for low, high in zip(fair.low, fair.high, strict=True):
@@ -143,10 +139,10 @@ def test_proposition_two_fpr_parity_is_where_the_curves_meet():
 
 
 def test_bad_requests():
-    scores = make([0, 1, 0, 1], [1, 2, 2, 3], ["a", "a", "b", "b"])
+    scores = table_of([0, 1, 0, 1], [1, 2, 2, 3], ["a", "a", "b", "b"])
     with pytest.raises(ValueError, match="no rate 'accuracy'"):
         fair_thresholds(scores, "accuracy")
-    with pytest.raises(ValueError, match="no group 'c'; the groups are 'a', 'b'"):
+    with pytest.raises(ValueError, match="no group 'c'"):
         fair_thresholds(scores, "fpr", ("a", "c"))
     with pytest.raises(ValueError, match="two groups or more"):
         fair_thresholds(scores, "fpr", ("a",))
@@ -154,10 +150,10 @@ def test_bad_requests():
         fair_thresholds(scores, "fpr", tolerance=-1)
     with pytest.raises(ValueError, match="none of them NaN"):
         rates_at(scores, np.nan)
-    empty = make([0, 1, 0], [1, 2, 2], ["a", "a", "b"])
+    empty = table_of([0, 1, 0], [1, 2, 2], ["a", "a", "b"])
     with pytest.raises(ValueError, match="fnr of group 'b' is undefined"):
         fair_thresholds(empty, "fnr")
 
 
 def test_constant_scores_have_no_cut_in_between():
-    assert len(fair_thresholds(make([0, 1, 0, 1], [2] * 4, ["a", "a", "b", "b"]), "fpr")) == 0
+    assert len(fair_thresholds(table_of([0, 1, 0, 1], [2] * 4, ["a", "a", "b", "b"]), "fpr")) == 0
