@@ -12,7 +12,6 @@ from evenscore.inference import (
     calibration_by_group,
     certify,
     cut_table,
-    permutation_tests,
     rate_difference_estimates,
     roc_gap_band,
 )
@@ -21,7 +20,6 @@ from evenscore.inference.dkw import dkw_size
 from evenscore.inference.estimate import EstimateSettings
 from evenscore.inference.paired import PairedScores, paired_bootstrap
 from evenscore.inference.paired_rates import paired_roc_gaps
-from evenscore.inference.permutation import CROSSING
 from evenscore.scores.reading import read_rows
 from evenscore.scores.thresholds import rates_at
 
@@ -71,11 +69,6 @@ def test_clusters_of_one_row_change_nothing(levels, weighted):
     alone = rng.permutation(len(y))
     with_clusters = numbers(table(y, score, group, alone, weight))
     np.testing.assert_allclose(with_clusters, numbers(table(y, score, group, None, weight)), 1e-12)
-    tests = [
-        [test.p_value for test in permutation_tests(t, n_permutations=99)]
-        for t in (table(y, score, group, alone), table(y, score, group))
-    ]
-    assert tests[0] == tests[1]
 
 
 @pytest.mark.parametrize("crossing", [False, True])
@@ -326,49 +319,6 @@ def test_a_group_whose_clusters_are_not_drawn_costs_the_draw_only():
     [found] = paired_roc_gaps(pair, roc.keys(rows.groups), ("negatives",), (0.5,), settings)
     assert found.difference.low < found.difference.high
     assert "3 observations only" in " ".join(found.difference.warnings)
-
-
-# ---------------------------------------------------------------------- permutations
-
-
-def test_permutations_exchange_clusters():
-    """Copies of rows: the test by clusters has the p-value of the rows, but for chance."""
-    rng = np.random.default_rng(12)
-    n, times = 80, 5
-    y, group, score = np.zeros(n), np.arange(n) % 2, rng.normal(size=n)
-    copies = [np.repeat(column, times) for column in (y, score, group, np.arange(n))]
-    options = dict(on="negatives", n_permutations=1999, statistic="auc")
-    [single] = permutation_tests(table(y, score, group), **options)
-    [known] = permutation_tests(table(*copies), **options)
-    [unknown] = permutation_tests(table(*copies[:3]), **options)
-    assert known.value == pytest.approx(single.value)
-    assert known.p_value == pytest.approx(single.p_value, abs=0.05)
-    assert unknown.p_value < known.p_value
-
-
-@pytest.mark.slow
-def test_permutations_by_cluster_reject_as_often_as_they_should():
-    rng = np.random.default_rng(13)
-    p_values = {True: [], False: []}
-    for _ in range(200):
-        y, score, group, cluster = people(rng, n_clusters=40, alike=1.0)
-        score -= y
-        for known in (True, False):
-            scores = table(y, score, group, cluster if known else None)
-            [test] = permutation_tests(
-                scores, on="negatives", n_permutations=99, random_state=rng, statistic="auc"
-            )
-            p_values[known].append(test.p_value)
-    assert np.mean(np.array(p_values[True]) <= 0.1) < 0.1 + 3 * np.sqrt(0.09 / 200)
-    assert np.mean(np.array(p_values[False]) <= 0.1) > 0.2
-
-
-def test_clusters_in_both_groups_are_not_exchanged():
-    y, score, group, cluster = people(np.random.default_rng(14), crossing=True)
-    tests = permutation_tests(table(y, score, group, cluster))
-    assert {test.reason for test in tests} == {CROSSING}
-    result = es.audit(y, score, sensitive_features=group, cluster=cluster, constraints="bnsp")
-    assert sum("Permutation tests are left out" in text for text in result.omitted) == 1
 
 
 # ---------------------------------------------------------------------- the border
