@@ -138,26 +138,6 @@ def test_bootstrap_keeps_its_distribution():
         kept.intervals(method="bca")
 
 
-def test_roc_replicates_are_roc_curves_of_the_replicate():
-    from evenscore import RocCurve
-    from evenscore.inference.bootstrap import RocReplicates, redraw
-    from evenscore.scores.distribution import Distribution
-
-    rng = np.random.default_rng(0)
-    rates = np.array([0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
-    for levels in (None, 10):
-        y, score, group, weight = draw(1, levels=levels, weights="real")
-        cells = table_of(y, score, group, weight).cell_distributions
-        one, two = cells[0].homogeneous(), cells[1].homogeneous()
-        w1, w2 = redraw(one, 20, rng), redraw(two, 20, rng)
-        found = RocReplicates(one, two, w1, w2).evaluate(rates)
-        for row, a, b in zip(found, w1, w2, strict=True):
-            curve = RocCurve(
-                Distribution.from_sample(one.values, a), Distribution.from_sample(two.values, b)
-            )
-            np.testing.assert_allclose(row, curve.evaluate(rates), atol=1e-12)
-
-
 def test_rows_of_unequal_weights_are_split_with_the_same_moments():
     y, score, group, weight = draw(1, levels=1, weights="real")
     weight[0] = 40.0  # one very heavy observation: the lighter part of its row must stay positive
@@ -192,16 +172,6 @@ def test_paired_difference_is_delongs():
     assert gap.standard_error**2 == pytest.approx(2 * expected, rel=1e-9)
     assert gap.warnings == ()
     assert (gap.first, gap.second) == ("a", "b")
-
-
-def test_paired_difference_is_known_better_than_either():
-    score, y, group = credit_law().sample(2000, 0)
-    other = score + np.random.default_rng(0).normal(scale=0.02, size=len(score))
-    [_, gap] = paired_differences(
-        y, score, other, sensitive_features=group, constraints="inter_group"
-    )
-    [alone] = gap_estimates(table_of(y, score, group), "inter_group")
-    assert gap.standard_error < 0.3 * alone.standard_error
 
 
 def test_an_empty_or_single_cell_says_why_there_is_no_interval():

@@ -60,7 +60,6 @@ def test_the_level_is_kept_and_nearly_used(n, delta):
         assert found > 0.75 * delta
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "delta"), [(3_000, 0.01), (7_000, 0.005), (LARGEST, 0.0025)])
 def test_the_level_of_large_samples(n, delta):
     assert 0.8 * delta < missed(n, delta) <= delta
