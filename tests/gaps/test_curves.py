@@ -1,7 +1,5 @@
 """The groups' own ROC curves made equal, and the curves of other AUC notions."""
 
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -106,14 +104,6 @@ def test_groups_that_are_copies_have_no_gap_whatever_their_weights(levels):
         assert constraint.values(scores) == pytest.approx(0.0, abs=1e-9)
 
 
-def test_a_constant_score_has_no_gap():
-    y, group = np.tile([0, 0, 1], 40), np.repeat([0, 1], 60)
-    scores = table_of(y, np.ones(120), group)
-    for constraint in (CurveConstraint(at=RATES), CurveConstraint(between=(0.1, 0.9))):
-        assert constraint.values(scores) == pytest.approx(0.0, abs=1e-12)
-        assert all(gap.low <= 0.0 <= gap.high for gap in constraint.estimates(scores))
-
-
 def test_known_by_hand():
     """At one half of the negatives, a selects both positives and b one of two."""
     score = [1, 2, 3, 4, 5, 1, 3, 4, 2, 5]
@@ -177,16 +167,6 @@ def test_a_sure_gap_does_not_vouch_for_an_unsure_one_the_other_way():
             tuple(sorted((sign * (0.2 - q * 0.05), sign * 0.25)))
         )
         assert gap.interval(1.0)[0] < gap.value < gap.interval(1.0)[1]
-
-
-def test_both_groups_may_be_asked_for_in_any_order():
-    scores = table_of(*draw(2, n=300, n_groups=3))
-    constraint = CurveConstraint(between=(0.1, 0.4))
-    every = constraint.estimates(scores)
-    [one] = constraint.estimates(scores, EstimateSettings(pairs=((2, 0),)))
-    assert one.value == pytest.approx(-every[1].value)
-    assert (one.first, one.second) == ("2", "0")
-    assert one.threshold == pytest.approx(every[1].second_threshold)
 
 
 def test_coverage():
@@ -319,30 +299,15 @@ def test_the_intra_group_curves_have_a_family_of_their_own():
         CurveConstraint.named("inter_group", at=0.1)
 
 
-def test_constraints_are_values():
-    constraint = CurveConstraint(at=[0.1, 0.2], tolerance=0.1)
-    assert constraint == pickle.loads(pickle.dumps(constraint))
-    assert hash(constraint) == hash(CurveConstraint(at=(0.1, 0.2), tolerance=0.1))
-    assert "10%" in constraint.name
-    meaning = CurveConstraint(between=(0.1, 0.2)).meaning(
-        CurveConstraint(between=(0.1, 0.2)).keys("ab")[0], Words(negatives="defaulters")
-    )
-    assert "10% to 20%" in meaning
-    assert "defaulters" in meaning
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "either between, for instance"),
-        ({"between": (0.1, 0.2), "at": (0.1,)}, "either between, for instance"),
-        ({"at": (0.0, 0.5)}, "strictly between 0 and 1"),
-        ({"at": (0.5, 0.5)}, "must differ"),
-        ({"between": (0.0, 0.5)}, "strictly between 0 and 1"),
-        ({"at": "x"}, "at"),
-        ({"at": 0.1, "tolerance": 2.0}, "tolerance"),
-    ],
-)
-def test_bad_constraints(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        CurveConstraint(**arguments)
+def test_bad_constraints():
+    for message, arguments in (
+        ("either between", {}),
+        ("either between", {"between": (0.1, 0.2), "at": (0.1,)}),
+        ("strictly between", {"at": (0.0, 0.5)}),
+        ("strictly between", {"between": (0.0, 0.5)}),
+        ("must differ", {"at": (0.5, 0.5)}),
+        ("at", {"at": "x"}),
+        ("tolerance", {"at": 0.1, "tolerance": 2.0}),
+    ):
+        with pytest.raises(ValueError, match=message):
+            CurveConstraint(**arguments)

@@ -11,6 +11,8 @@ from support.making import draw, table_of
 from evenscore import (
     AucConstraint,
     CurveConstraint,
+    Cuts,
+    RateConstraint,
     RocConstraint,
     constraint_names,
 )
@@ -191,7 +193,7 @@ def test_words_say_who_is_better_off():
     scores = table_of([0, 1, 0, 1] * 30, [1, 2, 2, 3] * 30, ["women", "women", "men", "men"] * 30)
     [gap] = AucConstraint.named("inter_group").estimates(scores)
     women, men = gap.words.index("in group women rank below"), gap.words.index("in group men rank")
-    assert women < gap.words.index("50.0%") < men < gap.words.index(" 0.0%")
+    assert women < gap.words.index(" 50.0%") < men < gap.words.index(" 0.0%")
     assert "against group women more often" in gap.words
     words = Words(positives="people who repaid", groups={"women": "women", "men": "men"})
     told = AucConstraint.named("inter_group").say(gap, words)
@@ -277,8 +279,10 @@ def test_constraints_are_values():
     for constraint in (
         AucConstraint.named("bnsp", tolerance=0.02),
         AucConstraint.from_mixtures([1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1]),
-        AucConstraint.from_gap_weights([0, 0, 1, 1, 1]),
         RocConstraint(interval=(0.1, 0.3), n_rates=5, tolerance=0.01),
+        RateConstraint("fpr", "fnr", cuts=Cuts(between=(0.1, 0.4)), tolerance=0.02),
+        CurveConstraint(at=[0.1, 0.2], tolerance=0.1),
+        Cuts(thresholds=600, inclusive=True, selected="low"),
     ):
         copy = pickle.loads(pickle.dumps(constraint))
         assert copy == constraint

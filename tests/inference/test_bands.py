@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy.stats import norm
 from support.binning import drawn_rows
 from support.making import draw, gap_estimates, often, table_of
 
@@ -74,20 +73,6 @@ def test_coverage_of_bands():
     assert 0.93 <= np.mean(hits["pointwise"]) <= 0.995
     assert np.mean(hits["simultaneous"]) >= 0.94 - 2.5 * np.sqrt(0.94 * 0.06 / n)
     assert np.mean(hits["dkw"]) >= 0.95
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize(("n0", "n1"), [(50, 50), (50, 1000)])
-def test_pointwise_intervals_at_small_rates(n0, n1):
-    """Few are above the cut, and often none of the sample: the cut may lie beyond it."""
-    rng = np.random.default_rng(0)
-    rates = np.array([0.01, 0.02, 0.05, 0.95, 0.99])
-    inside = np.zeros(len(rates))
-    for _ in range(300):
-        samples = (Distribution.from_sample(rng.random(n)) for n in (n0, n1))
-        band = roc_band(RocCurve(*samples), rates, kind="pointwise")
-        inside += (band.low <= rates) & (rates <= band.high)
-    assert np.all(inside / 300 >= 0.93), inside / 300
 
 
 def test_ties_ask_for_more():
@@ -165,29 +150,6 @@ def test_bands_say_when_they_are_weak():
     assert empty.warnings == ("a sample is empty",)
     with pytest.raises(ValueError, match="kind must be"):
         roc_gap_band(small, "positives", RATES, kind="normal")
-
-
-def leaning(mean, n, slope, rng):
-    """N(mean, 1) with weights exp(slope · S): the weighted law is N(mean + slope, 1)."""
-    values = rng.normal(mean, 1.0, n)
-    return Distribution.from_sample(values, np.exp(slope * values))
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("slope", [1.0, -1.0])
-@pytest.mark.parametrize(("n0", "n1"), [(300, 300), (1000, 300)])
-def test_pointwise_intervals_where_weights_go_with_scores(slope, n0, n1):
-    """With (Σw)²/Σw² for a size they cover 66 % to 82 % on the heavy side, 100 % on the other."""
-    rng = np.random.default_rng(0)
-    rates = np.array([0.05, 0.125, 0.25, 0.5, 0.75, 0.9, 0.95])
-    truth = norm.sf(norm.isf(rates) - 0.3)
-    inside = np.zeros(len(rates))
-    for _ in range(300):
-        curve = RocCurve(leaning(0.0, n0, slope, rng), leaning(0.3, n1, slope, rng))
-        band = roc_band(curve, rates, kind="pointwise")
-        inside += (band.low <= truth) & (truth <= band.high)
-    assert np.all(inside / 300 >= 0.92), inside / 300
-    assert np.mean(inside / 300) <= 0.985, inside / 300
 
 
 def test_equal_weights_change_no_band():
@@ -308,28 +270,6 @@ def test_tiny_cells_are_never_certified_by_the_bootstrap():
     assert not found.certified
     assert "too small" in found.warnings[0]
     assert "worth 1 observation" in found.words
-
-
-@pytest.mark.soak
-def test_a_certificate_is_true_and_not_empty():
-    """The credit law: positives differ except around one rate; 95 % of certificates must hold."""
-    law = credit_law()
-    grid = np.linspace(0, 1, 2001)
-    truth = np.abs(law.roc_gap("positives", grid))
-    wrong, some = 0, 0
-    for seed in range(40):
-        score, y, group = law.sample(20_000, seed)
-        for method in ("dkw", "simultaneous"):
-            found = certify(
-                table_of(y, score, group), 0.1, on="positives", method=method, n_resamples=100,
-                n_rates=101,
-            )  # fmt: skip
-            if found.certified:
-                some += 1
-                inside = (grid >= found.low) & (grid <= found.high)
-                wrong += bool(np.any(truth[inside] > 0.1 + 1e-9))
-    assert some >= 40
-    assert wrong <= 2
 
 
 def test_an_uneven_score_is_refused_for_its_gaps_not_for_its_size():

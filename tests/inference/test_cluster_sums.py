@@ -171,18 +171,3 @@ def test_paired_comparisons_by_cluster():
     )
     assert together.degrees_of_freedom < apart.degrees_of_freedom
     assert "clusters of negatives of 0" in together.warnings[0]
-
-
-@pytest.mark.soak
-def test_even_groups_stay_even_with_clusters():
-    rng = np.random.default_rng(7)
-    alarms = np.zeros(2)
-    for _ in range(200):
-        cluster = np.repeat(np.arange(80), 10)
-        group, y = rng.integers(0, 2, 80)[cluster], rng.integers(0, 2, 800)
-        score = np.sqrt(0.3) * rng.normal(size=80)[cluster] + np.sqrt(0.7) * rng.normal(size=800)
-        for k, known in enumerate((cluster, None)):
-            [gap] = gap_estimates(table_of(y, score + y, group, cluster=known), "inter_group")
-            alarms[k] += gap.p_value <= 0.05
-    assert alarms[0] / 200 <= 0.09
-    assert alarms[1] / 200 >= 0.15

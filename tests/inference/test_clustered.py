@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from support.making import table_of
 
-import evenscore as es
-from evenscore import RocConstraint, metrics
+from evenscore import RocConstraint
 from evenscore.inference import (
     bootstrap,
     calibration_by_group,
@@ -221,17 +220,6 @@ def test_all_scores_alike_in_clusters():
     np.testing.assert_allclose(sizes, scores.independent_sizes[0, 0])
 
 
-def test_a_cell_of_three_large_clusters_is_warned_of():
-    rng = np.random.default_rng(7)
-    cluster = np.repeat(np.arange(63), np.where(np.arange(63) < 3, 100, 5))
-    group = np.where(cluster < 3, "few", "many")
-    y, score = rng.integers(0, 2, len(cluster)), rng.normal(size=len(cluster))
-    result = es.audit(y, score, sensitive_features=group, cluster=cluster, constraints="bnsp")
-    assert any("fewer than 30 clusters" in w and "few (3)" in w for w in result.warnings)
-    assert any("Cells worth fewer than 30 clusters" in w for w in result.warnings)
-    assert result.sample.clusters == 63
-
-
 def test_the_bootstrap_draws_clusters_whole_in_all_cells():
     """Every cluster has one row in each cell: their weights are the same in all replicates."""
     cluster = np.repeat(np.arange(25), 4)
@@ -286,29 +274,3 @@ def test_a_group_whose_clusters_are_not_drawn_costs_the_draw_only():
     [found] = paired_roc_gaps(pair, roc.keys(rows.groups), ("negatives",), (0.5,), settings)
     assert found.difference.low < found.difference.high
     assert "3 observations only" in " ".join(found.difference.warnings)
-
-
-def test_metrics_take_clusters():
-    y, score, group, cluster = people(np.random.default_rng(15), alike=2.0)
-    options = dict(sensitive_features=group, constraints=RocConstraint(rates=(0.25,)))
-    wide = metrics.gap_estimates(y, score, cluster=cluster, **options)
-    narrow = metrics.gap_estimates(y, score, **options)
-    for one, two in zip(wide, narrow, strict=True):
-        assert one.value == two.value
-        assert one.high - one.low > two.high - two.low
-    same = (metrics.roc_gap(y, score, sensitive_features=group, rate=0.25, cluster=c)
-            for c in (cluster, None))  # fmt: skip
-    assert len(set(same)) == 1
-    paired = metrics.paired_differences(y, score, -score, cluster=cluster, **options)
-    assert len(paired) == 1 + len(wide)
-
-
-def test_repairs_report_intervals_by_cluster():
-    y, score, group, cluster = people(np.random.default_rng(16), n_clusters=400, alike=2.0)
-    wide, narrow = (
-        es.repair(y, score, sensitive_features=group, cluster=c) for c in (cluster, None)
-    )
-    for when in ("before", "after"):
-        for one, two in zip(wide.gaps[when], narrow.gaps[when], strict=True):
-            assert one.value == pytest.approx(two.value)
-            assert one.high - one.low > two.high - two.low

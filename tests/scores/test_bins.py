@@ -17,7 +17,7 @@ numbers = st.floats(-1e300, 1e300, allow_subnormal=True)
 @st.composite
 def any_bins(draw):
     """Bins of one to four levels, with any ranges divided and some scores apart."""
-    low, high = sorted(draw(st.tuples(numbers, numbers)))
+    low, high = sorted(end + 0.0 for end in draw(st.tuples(numbers, numbers)))
     levels = sorted(draw(st.sets(st.integers(0, 20), min_size=1, max_size=4)))
     finer = []
     for level in levels[:-1]:

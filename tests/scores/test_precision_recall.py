@@ -45,24 +45,6 @@ def test_at_any_prevalence_it_is_that_of_people_weighted_to_it(seed, levels, pre
         assert found[k] == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_curve_is_that_of_the_roc_curve():
-    """PR(r) = p r/(p r + (1 − p) ROC_{G,H}(r)), at the recalls that a cut has."""
-    scores = table_of(*draw(2, n=300, levels=None))
-    for curve, h, g in zip(
-        precision_recall_curves(scores, 0.3),
-        scores.of_class("negatives"),
-        scores.of_class("positives"),
-        strict=True,
-    ):
-        recall = np.arange(1, len(g) + 1) / len(g)
-        cut = g.values[::-1]
-        f = np.array([np.mean(h.values >= t) for t in cut])
-        expected = 0.3 * recall / (0.3 * recall + 0.7 * f)
-        np.testing.assert_allclose(curve.evaluate(recall), expected, atol=1e-12)
-        assert curve.average == pytest.approx(expected.mean(), abs=1e-12)
-        assert curve.evaluate(0.0) == pytest.approx(expected[0])
-
-
 def test_groups_alike_but_for_their_prevalence_differ_in_what_is_seen_alone():
     rng = np.random.default_rng(0)
     h, g = rng.normal(size=400), rng.normal(size=200) + 1.0
@@ -76,13 +58,6 @@ def test_groups_alike_but_for_their_prevalence_differ_in_what_is_seen_alone():
         y, score, **kwargs, prevalence="own", signed=True, group_order=["b", "a"]
     )
     assert signed < -0.2
-
-
-def test_a_score_without_use_has_the_prevalence():
-    y, group = np.tile([0, 0, 0, 1], 30), np.repeat([0, 1], 60)
-    scores = table_of(y, np.zeros(120), group)
-    assert average_precisions(scores) == pytest.approx(0.25)
-    assert average_precisions(scores, 0.6) == pytest.approx(0.6)
 
 
 @given(seed=st.integers(0, 10**6), levels=st.sampled_from([None, 8]))

@@ -124,13 +124,6 @@ def test_intersections():
         assert scores.cell_name(0) == "negatives of f × 20"
 
 
-def test_many_columns_do_not_overflow():
-    columns = {"a": [0, 0, 1, 1], **{f"c{j}": [0, 1, 0, 1] for j in range(64)}}
-    scores = table_of([0, 1, 0, 1], range(4), columns)
-    assert scores.n_groups == 4
-    assert all(len(group) == 65 for group in scores.groups)
-
-
 @pytest.mark.parametrize("library", [pd.DataFrame, lambda d: pd.DataFrame(d).convert_dtypes()])
 def test_frames_with_numbers_for_names(library):
     frame = library({0: list("aabb"), 1: list("xyxy"), 2: [0, 1, 0, 1], 3: [1.0, 2, 2, 3]})
