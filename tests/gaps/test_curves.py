@@ -69,23 +69,6 @@ def test_the_largest_over_a_range_is_reached_and_never_exceeded(seed, levels, we
     assert np.abs(gaps).max() == pytest.approx(abs(value), abs=1e-6)
 
 
-@given(seed=st.integers(0, 10**6), levels=st.sampled_from([None, 8]))
-def test_what_may_not_matter_does_not(seed, levels):
-    y, score, group, weight = draw(seed, n=60, levels=levels, weights="integer")
-    order = np.random.default_rng(seed).permutation(len(y))
-    for constraint in (CurveConstraint(at=(0.1, 0.4)), CurveConstraint(between=(0.1, 0.4))):
-        value = constraint.values(table_of(y, score, group, weight))
-        flipped = constraint.values(table_of(y, score, group, weight, group_order=[1, 0]))
-        assert flipped == pytest.approx(-value, abs=1e-12)
-        moved = [
-            table_of(y[order], np.exp(score[order]) - 3.0, group[order], 0.3 * weight[order]),
-            table_of(*(np.repeat(part, weight.astype(int)) for part in (y, score, group))),
-            table_of(y, np.where(group == 0, score, 5.0 * score - 2.0), group, weight),
-        ]
-        for scores in moved:
-            assert constraint.values(scores) == pytest.approx(value, abs=1e-9)
-
-
 @pytest.mark.parametrize("levels", [None, 4])
 def test_groups_that_are_copies_have_no_gap_whatever_their_weights(levels):
     """Rates of the two curves that only rounding tells apart are one rate."""

@@ -135,28 +135,6 @@ def test_what_may_not_matter_does_not(family, seed):
         np.testing.assert_allclose(one[..., :3], -two[..., [0, 2, 1]], atol=1e-9)
 
 
-@settings(max_examples=often(12))
-@given(families, seeds)
-def test_whole_weights_are_copies_and_zero_weights_nobody(family, seed):
-    y, score, group, weight = draw(seed, n=80, weights="integer")
-    weight[:7] *= np.arange(7) > 3
-    values = family.values(table_of(y, score, group, weight))
-    copies = [np.repeat(column, weight.astype(int)) for column in (y, score, group)]
-    np.testing.assert_allclose(values, family.values(table_of(*copies)), atol=1e-12)
-
-
-@settings(max_examples=often(10))
-@given(families, seeds)
-def test_equal_groups_have_no_gap(family, seed):
-    y, score, _, _ = draw(seed, n=60)
-    twice = [np.concatenate([column, column]) for column in (y, score)]
-    scores = table_of(*twice, np.repeat([0, 1], len(y)))
-    np.testing.assert_allclose(family.values(scores), 0.0, atol=1e-12)
-    for gap in family.estimates(scores):
-        assert gap.low <= 0.0 <= gap.high
-        assert gap.p_value == pytest.approx(1.0)
-
-
 @settings(max_examples=often(10))
 @given(seeds)
 def test_some_pairs_are_those_of_all(seed):

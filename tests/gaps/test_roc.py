@@ -43,12 +43,6 @@ def test_guards_are_rates_apart_from_those_asked_for(rates):
         assert any(rate < other <= rate + 0.75 * near for other in rest)
 
 
-@given(st.lists(st.floats(0.01, 0.49), min_size=1, max_size=3, unique=True))
-def test_guards_mirror_those_of_the_other_end(rates):
-    mirrored = guard_rates(tuple(1.0 - rate for rate in rates))
-    assert sorted(1.0 - guard for guard in mirrored) == pytest.approx(list(guard_rates(rates)))
-
-
 def test_which_constraints_have_guards():
     given_ = [
         AucConstraint.named("bnsp"),

@@ -50,21 +50,6 @@ def test_clusters_of_one_row_change_nothing(weighted, sampling):
         same(one, two)
 
 
-def test_copies_of_a_row_in_one_cluster_are_one_row():
-    _, y, score, group = people(1)
-    copies = [np.repeat(column, 3) for column in (y, score, group)]
-    once = table_of(y, score, group)
-    thrice = table_of(*copies, cluster=np.repeat(np.arange(len(y)), 3))
-    for one, two in zip(gap_estimates(once, NAMES), gap_estimates(thrice, NAMES), strict=True):
-        same(one, two)
-    for one, two in zip(
-        chain(*auc_estimates(once)[1]), chain(*auc_estimates(thrice)[1]), strict=True
-    ):
-        same(one, two)
-    narrower = gap_estimates(table_of(*copies), "intra_group")[0]
-    assert narrower.standard_error < 0.6 * gap_estimates(once, "intra_group")[0].standard_error
-
-
 def naive_error(y, score, group, cluster, i, j, k, m):
     """Standard error of AUC_ij − AUC_km, (class, group) each, person by person."""
     rows = {c: np.flatnonzero((y == c[0]) & (group == c[1])) for c in (i, j, k, m)}

@@ -75,20 +75,9 @@ def test_order_and_names_of_clusters_and_rows_do_not_matter(crossing, weighted):
     order = rng.permutation(len(y))
     renamed = numbers(table(y, score, group, names[cluster], weight))
     np.testing.assert_allclose(renamed, numbers(table(y, score, group, cluster, weight)), 1e-12)
-    columns = (column[order] for column in (y, score, group, cluster, weight))
-    moved = table(*columns)
-    for on in ("pointwise", "dkw"):
-        band, other = (
-            roc_gap_band(t, "positives", [0.1, 0.5], kind=on)
-            for t in (moved, table(y, score, group, cluster, weight))
-        )
-        np.testing.assert_allclose(band.low, other.low, atol=1e-9)
-    for name in ("selection_rate", "precision"):
-        one, two = (
-            getattr(cut_table(t, CUTS), name)
-            for t in (moved, table(y, score, group, cluster, weight))
-        )
-        np.testing.assert_allclose(one.low, two.low, atol=1e-9)
+    moved = table(*(column[order] for column in (y, score, group, cluster, weight)))
+    one, two = (cut_table(t, CUTS) for t in (moved, table(y, score, group, cluster, weight)))
+    np.testing.assert_allclose(one.precision.low, two.precision.low, atol=1e-9)
 
 
 def naive_variance(inside, weight, cluster):
@@ -184,11 +173,6 @@ def test_copies_of_rows_are_worth_the_rows():
     np.testing.assert_allclose(as_if * np.sqrt(times), original, rtol=0.25)
     sizes = [dkw_size(t.cell_distributions[0], 0.05) for t in (single, known)]
     assert 0.85 < sizes[1] / sizes[0] <= 1.0
-    # Copies are ties, with which a simultaneous band is more careful.
-    rates = np.linspace(0.1, 0.9, 9)
-    bands = [roc_gap_band(t, "negatives", rates, n_resamples=400) for t in (single, known)]
-    wide = [float(np.mean(band.high - band.low)) for band in bands]
-    assert 0.95 < wide[1] / wide[0] < 1.3
 
 
 def test_dkw_says_what_it_rests_on():

@@ -73,15 +73,6 @@ def test_cuts_named_by_shares_have_the_errors_of_their_gaps(of, weights):
     assert most >= certified(scores, "fnr", "selection", cuts=numbers).reach - 1e-12
 
 
-def test_a_finite_sample_certificate_at_a_share_looks_at_the_cuts_that_may_be_meant():
-    scores = even(3_000, seed=1)
-    share = certified(scores, "fpr", cuts=Cuts(at=0.3), method="finite_sample")
-    ladder = Cuts(at=0.3).ladder(scores)
-    step = ladder.last_up_to(0.3)
-    number = Cuts(thresholds=ladder.threshold(step, inclusive=False))
-    assert share.reach > certified(scores, "fpr", cuts=number, method="finite_sample").reach
-
-
 def test_a_coarse_score_is_told_by_what_its_cuts_select():
     rng = np.random.default_rng(0)
     y, group = rng.integers(0, 2, (2, 20_000))
@@ -309,28 +300,6 @@ def test_clusters_and_weights_cost_certainty():
     weight = np.random.default_rng(0).gamma(0.5, size=len(y)) + 0.01
     weighted = certified(table_of(y, score, group, weight))
     assert weighted.needed > 1.5 * certified(table_of(y, score, group)).needed
-
-
-def test_too_few_just_outside_the_range_block_both_the_gap_and_its_certificate():
-    """Any cut of the widened range may be the one that is meant."""
-    scores = even(2_000)
-    rate = CATALOGUE["precision"]
-    cuts = None
-    for low in np.arange(0.02, 0.2, 0.002).round(3).tolist():  # the first range that can be told
-        cuts = Cuts(between=(low, 0.5))
-        ladder = cuts.ladder(scores)
-        [(first, last)] = cuts.steps(ladder)
-        selected = ladder.selected(np.arange(first, last + 1))
-        if RateErrors(ladder).at(rate, selected).assessable.all():
-            break
-    else:
-        pytest.fail("no range can be told")
-    found = certified(scores, "precision", cuts=cuts, tolerance=0.9)
-    assert not found.certified
-    assert "just outside the range" in found.words
-    [gap] = RateConstraint("precision", cuts=cuts).estimates(scores)
-    assert gap.high == 1.0
-    assert "too few people" in gap.warnings[0]
 
 
 @pytest.mark.parametrize(

@@ -90,20 +90,6 @@ def test_clusters_make_errors_larger():
         assert (clustered / plain < 1.65).all()
 
 
-@settings(max_examples=often(10))
-@given(st.integers(0, 10**6))
-def test_weights_that_are_all_alike_do_not_matter(seed):
-    y, score, group, _ = draw(seed, n=60)
-    one, two = ladder_of(y, score, group), ladder_of(y, score, group, np.full(len(y), 0.37))
-    for name in NAMES:
-        found = [
-            RateErrors(ladder).at(CATALOGUE[name], ladder.selected(np.arange(1, one.n_steps)))
-            for ladder in (one, two)
-        ]
-        np.testing.assert_allclose(found[0].error, found[1].error, rtol=1e-7)
-        np.testing.assert_allclose(found[0].value, found[1].value, atol=1e-12)
-
-
 def test_the_error_of_a_gap_is_the_larger_of_two():
     ladder = ladder_of(*draw(5, n=300))
     at = RateErrors(ladder).at(CATALOGUE["fpr"], ladder.selected(np.arange(1, ladder.n_steps)))
@@ -180,17 +166,6 @@ def test_the_upper_end_is_a_maximum_over_all_cuts_of_the_widened_range(n_groups,
             assert gap.high(1.3) == pytest.approx(best)
             assert gap.low(1.3) <= largest <= gap.high(0.0) + 1e-12
             assert inside[0] <= gap.step <= inside[1]
-
-
-@settings(max_examples=often(10))
-@given(st.integers(0, 10**6))
-def test_intervals_of_a_range_are_nested(seed):
-    ladder = ladder_of(*draw(seed, n=80, levels=None))
-    [[gap]] = range_gaps(RateErrors(ladder), [CATALOGUE["fnr"]], (10, 60), (8, 65), [(0, 1)])
-    sizes = [(gap.low(z), gap.high(z)) for z in (0.5, 1.0, 1.96, 3.0, 6.0, 30.0)]
-    assert all(0.0 <= low <= abs(gap.value) + 1e-12 <= high + 2e-12 for low, high in sizes)
-    assert (np.diff([low for low, _ in sizes]) <= 1e-12).all()
-    assert (np.diff([high for _, high in sizes]) >= -1e-12).all()
 
 
 @settings(max_examples=often(10))

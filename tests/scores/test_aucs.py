@@ -7,7 +7,6 @@ from support import reference
 from support.making import draw, table_of
 
 from evenscore.gaps.equalities import elementary_gaps
-from evenscore.gaps.roc import anchored_gap_curve, anchored_gaps
 from evenscore.scores import aucs as measures
 from evenscore.scores.aucs import auc_matrix, inter_group_curve, overall_auc
 
@@ -23,13 +22,6 @@ def test_auc_matrix_meets_the_pairs(sample):
     (aa, ab), (ba, bb) = expected[:2, k : k + 2]
     gaps = among_negatives, among_positives, aa - ab, ab - ba, ba - bb
     np.testing.assert_allclose(elementary_gaps(matrix), gaps, atol=1e-13)
-
-
-def test_without_weights_the_matrix_is_exact():
-    y, score, group, _ = draw(1, n_groups=3)
-    matrix = auc_matrix(table_of(y, score, group))
-    twice = matrix.ordered_pairs * 2
-    np.testing.assert_array_equal(twice, np.round(twice))
 
 
 def test_pair_weights_make_up_the_overall_auc(sample):
@@ -126,22 +118,3 @@ def test_inter_group_curve_meets_the_definition(sample):
             expected = [reference.roc(one[0], two[0], a, one[1], two[1]) - a for a in rates]
             found = inter_group_curve(scores, on, i, j).evaluate(rates) - rates
             np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
-def test_mean_roc_gap_is_an_auc_without_ties():
-    y, score, group, _ = draw(8, levels=None)
-    scores = table_of(y, score, group)
-    curve = anchored_gap_curve(scores, "negatives")
-    assert curve.signed_area == pytest.approx(elementary_gaps(auc_matrix(scores))[0], abs=1e-12)
-
-
-@given(st.integers(0, 10**6))
-def test_equal_groups_have_no_gap(seed):
-    y, score, _, _ = draw(seed, n=40)
-    scores = table_of(np.tile(y, 2), np.tile(score, 2), np.repeat([0, 1], len(y)))
-    np.testing.assert_allclose(elementary_gaps(auc_matrix(scores)), 0.0, atol=1e-15)
-    # At the rates that the sample can realise exactly, the cut selects exactly that share.
-    for on, label in (("negatives", 0), ("positives", 1)):
-        own = score[y == label]
-        rates = [float(np.mean(own > t)) for t in np.unique(own)]
-        np.testing.assert_allclose(anchored_gaps(scores, on, rates), 0.0, atol=1e-15)

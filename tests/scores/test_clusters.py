@@ -78,13 +78,3 @@ def test_regrouped_tables_keep_who_belongs_together(levels):
             expected = np.bincount(cluster[own], weight[own] * np.sin(score[own]), 40)
             cell = new.cell_distributions[c]
             same(cell.clusters.sums(np.sin(cell.values)), expected)
-
-
-def test_neither_names_nor_the_order_of_rows_number_the_clusters():
-    rng = np.random.default_rng(4)
-    y, group, score = rng.integers(0, 2, 90), rng.integers(0, 2, 90), rng.normal(size=90)
-    cluster, order = rng.integers(0, 20, 90), rng.permutation(90)
-    names = np.char.add("x", (99 - cluster[order]).astype(str))
-    one = table_of(y, score, group, cluster=cluster)
-    two = table_of(y[order], score[order], group[order], cluster=names)
-    np.testing.assert_array_equal(one.clusters.cluster, two.clusters.cluster)

@@ -26,13 +26,6 @@ def test_a_hundred_different_scores_have_all_nine_cuts():
     assert found.bands[-1] == "up to 10"
 
 
-def test_low_scores_are_selected_from_below():
-    found = deciles_of(np.arange(1, 101), side="low")
-    np.testing.assert_allclose(found.selected_share, np.arange(1, 10) / 10)
-    assert found.texts[0] == "up to 10"
-    assert (found.bands[0], found.bands[-1]) == ("up to 10", "above 90")
-
-
 def test_tied_scores_make_fewer_bands_and_say_so():
     """Half have a 3: no cut selects up to 10 % … 40 %; one selects 50 % to 70 %, one 80 %, 90 %."""
     found = deciles_of([3] * 5 + [2] * 3 + [1] * 2)

@@ -111,14 +111,6 @@ def test_influence_is_what_one_more_person_adds(shares, seed):
                 np.testing.assert_allclose(unit[c, side], expected, atol=1e-6)
 
 
-def test_the_mean_influence_is_none():
-    shares, totals = np.array([[0.2, 0.4], [0.7, 0.5]]), np.array([[5.0, 3.0], [2.0, 7.0]])
-    sides = np.stack([totals * (1 - shares), totals * shares], axis=1)
-    for rate in RATES:
-        mean = np.sum(rate.influence(shares, totals) * sides, axis=(0, 1))
-        np.testing.assert_allclose(mean, 0.0, atol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("counted", "among", "said"),
     [

@@ -7,7 +7,6 @@ from evenscore import GroupedScores
 from evenscore.scores import reading
 from evenscore.scores.labels import distinct_names
 from evenscore.scores.reading import Rows, positive_rows, positive_texts, read_rows, text_order
-from evenscore.scores.table import CLASSES
 
 COLUMNS = ("score", "cell", "weight", "count", "weight_squared")
 
@@ -65,11 +64,6 @@ def test_zero_weights_are_counted():
     assert read_rows([0, 1, 1], list("aba")).zero_weights == 0
 
 
-def test_a_score_is_needed_for_a_table():
-    with pytest.raises(ValueError, match="have no score"):
-        read_rows([0, 1], ["a", "b"]).grouped()
-
-
 def test_input_stays_apart_from_rows():
     y = np.array([True, False])
     rows = read_rows(y, ["a", "b"])
@@ -78,6 +72,8 @@ def test_input_stays_apart_from_rows():
 
 
 def test_what_is_refused_is_named():
+    with pytest.raises(ValueError, match="no score"):
+        read_rows([0, 1], ["a", "b"]).grouped()
     for named, more in (
         ("X has 3 rows", dict(beside={"X": range(3)})),
         ("y_score has 1 row", dict(y_score=[1.0])),
@@ -158,9 +154,3 @@ def test_groups_in_the_order_of_their_numbers():
     assert text_order(["10", "nan", "9"]) == ["10", "9", "nan"]
     assert text_order(["1.0", "1"]) == ["1", "1.0"]
     assert text_order([]) == []
-
-
-def test_cells_are_numbered_by_class_then_group():
-    rows = read_rows([0, 1, 0, 1], list("abba"), y_score=range(4))
-    names = [rows.grouped().cell_name(cell) for cell in rows.cell]
-    assert names == [f"{CLASSES[y]} of {g}" for y, g in zip([0, 1, 0, 1], "abba", strict=True)]

@@ -77,16 +77,6 @@ def test_shares_that_are_met_exactly_are_met_whatever_rounding_says():
         assert ladder.last_up_to(k / 10) == ladder.first_from(k / 10) == k
 
 
-@given(seed=st.integers(0, 10**6))
-def test_low_scores_are_high_scores_turned_round(seed):
-    y, score, group, weight = draw(seed, n=40, weights="real")
-    high = Ladder.make(table_of(y, score, group, weight), "negatives", "high")
-    low = Ladder.make(table_of(y, -score, group, weight), "negatives", "low")
-    np.testing.assert_allclose(high.share, low.share)
-    steps = np.arange(high.n_steps + 1)
-    np.testing.assert_allclose(high.selected(steps).weight, low.selected(steps).weight, atol=1e-9)
-
-
 def test_constant_scores_have_no_cut_between_people():
     ladder = Ladder.make(table_of([0, 1, 0, 1], [2.0] * 4, list("aabb")), "everyone", "high")
     assert ladder.n_steps == 1

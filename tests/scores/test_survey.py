@@ -35,6 +35,8 @@ def test_who_is_in_a_frame():
     assert (found.n, found.low, found.high) == (4, -1.0, 2.0)
     assert found.is_clean
     assert found.notes == ()
+    for wrapped in (nw.from_native(frame()), nw.from_native(frame().lazy())):
+        assert look(wrapped).n == 4
 
 
 def test_what_is_left_out_is_said():
@@ -111,11 +113,6 @@ def test_other_objects_are_no_labels():
     odd = data.assign(group=pd.Series([[1], [2], [1], [2]], dtype=object))
     with pytest.raises(ValueError, match="'group' holds nested"):
         look(odd)
-
-
-def test_a_narwhals_frame_is_taken():
-    for given in (nw.from_native(frame()), nw.from_native(frame().lazy())):
-        assert look(given).n == 4
 
 
 def test_without_label_and_weight():

@@ -62,14 +62,6 @@ def test_a_histogram_ignores_outliers_but_counts_them():
     np.testing.assert_allclose(found.cumulative[:, -1], 1.0)
 
 
-def test_no_bin_of_a_histogram_is_much_narrower_than_the_others():
-    score = np.concatenate([np.full(30, 1e-12), np.linspace(0, 1, 2000), np.full(30, 1 - 1e-12)])
-    n = len(score)
-    scores = table_of(np.arange(n) % 2, score, np.arange(n) // 2 % 2)
-    widths = np.diff(histogram(scores).edges)
-    assert widths.min() > 0.9 * np.median(widths)
-
-
 def test_levels_are_counted_in_whole_numbers():
     """110 rows in 100 classes: 100 · (110 / 100) is more than 110 in floating point."""
     for n in (101, 107, 110, 1009):
