@@ -302,20 +302,17 @@ def test_clusters_and_weights_cost_certainty():
     assert weighted.needed > 1.5 * certified(table_of(y, score, group)).needed
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"method": "bootstrap"}, "method must be one of"),
-        ({"tolerance": 0.0}, "tolerance"),
-        ({"tolerance": 1.5}, "tolerance"),
-        ({"confidence_level": 1.0}, "confidence_level"),
-        ({"pairs": []}, "two of them"),
-        ({"method": "band", "cuts": Cuts(at=(0.1, 0.2))}, "one range of cuts"),
-    ],
-)
-def test_bad_input_is_refused(more, message):
-    with pytest.raises(ValueError, match=message):
-        certified(even(400), **more)
+def test_bad_input_is_refused():
+    for named, more in (
+        ("method", {"method": "bootstrap"}),
+        ("tolerance", {"tolerance": 0.0}),
+        ("tolerance", {"tolerance": 1.5}),
+        ("confidence_level", {"confidence_level": 1.0}),
+        ("two of them", {"pairs": []}),
+        ("one range of cuts", {"method": "band", "cuts": Cuts(at=(0.1, 0.2))}),
+    ):
+        with pytest.raises(ValueError, match=named):
+            certified(even(400), **more)
 
 
 def test_one_group_has_nothing_to_compare():
@@ -343,10 +340,9 @@ def test_a_score_without_a_cut_there_is_not_certified(method):
         assert "10% to 40%" in found.words
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_handful_of_people_and_ties(method):
+def test_a_handful_of_people_and_ties():
     for seed in range(8):
-        found = certified(table_of(*draw(seed, n=3, levels=4)), method=method)
+        found = certified(table_of(*draw(seed, n=3, levels=4)), method=METHODS[seed % 3])
         assert not found.certified
         assert 0.0 <= found.reach <= 1.0
 

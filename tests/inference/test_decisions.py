@@ -49,21 +49,17 @@ def test_holm_in_steps_by_hand():
     assert more.level == pytest.approx([0.05 / 40, *[0.05 / 39] * 3])
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
+def test_one_gap_alone():
+    for low, high, expected in (
         (0.06, 0.2, "beyond"),
         (-0.2, -0.06, "beyond"),
         (-0.05, 0.05, "within"),
         (0.04, 0.06, "unclear"),
         (-0.2, 0.2, "unclear"),
         (math.nan, math.nan, "undefined"),
-    ],
-)
-def test_one_gap_alone(low, high, expected):
-    value = (low + high) / 2.0
-    [gap] = decide([Estimate("gap", value, low, high, 0.95, "t")], 0.05, 0.95)
-    assert gap.verdict == expected
+    ):
+        gap = Estimate("gap", (low + high) / 2.0, low, high, 0.95, "t")
+        assert decide([gap], 0.05, 0.95)[0].verdict == expected
 
 
 def test_one_gap_counts_by_its_interval_and_many_by_holm():
@@ -156,17 +152,6 @@ def test_any_intervals_agree(drawn, tolerance, left_out):
         for v, a, b, f in drawn
     ]
     check_rows(decide(gaps, tolerance, 0.95, total=len(gaps) + left_out), tolerance, 0.95)
-
-
-@settings(max_examples=often(4))
-@given(st.integers(0, 10_000), st.sampled_from([None, 5]), st.booleans())
-def test_intervals_of_two_levels_are_nested(seed, levels, weighted):
-    scores = table(seed, 120, 2, levels, weighted, shift=1.2)
-    intervals = family_intervals(scores, FAMILIES)
-    z = np.sort(np.random.default_rng(seed).uniform(0.0, 6.0, 25))
-    ends = np.array([intervals(np.full(12, part)) for part in z])
-    assert np.all(np.diff(ends[:, 0], axis=0) <= 1e-12)
-    assert np.all(np.diff(ends[:, 1], axis=0) >= -1e-12)
 
 
 @pytest.mark.parametrize(("gaps", "correlation"), [(1, 0.0), (12, 0.6), (12, 0.0)])

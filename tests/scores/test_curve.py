@@ -119,14 +119,10 @@ def test_supremum_over_a_closed_interval_includes_its_ends(h, g, low, width):
     assert abs(d.supremum[0]) <= limits.max() + 1e-8
 
 
-def test_interval_ends_that_are_an_ulp_off_a_step():
-    h, g = np.arange(10.0), [0.5]
-    c = curve(h, g)
+def test_ends_of_intervals_that_are_an_ulp_off_a_step_and_people_without_weight():
+    c = curve(np.arange(10.0), [0.5])
     assert c.gap().restrict(0.3 * 3, 0.95).supremum[0] == pytest.approx(0.1)
     assert c.gap().restrict(0.9, 0.95).supremum[0] == pytest.approx(0.1)
-
-
-def test_people_without_weight_are_not_there():
     c = curve([1, 2, 3, 4], [2, 3, 5], [1, 0, 1, 1], [1, 0, 1])
     assert len(c.reference) == 3
     assert np.isfinite(c.gap().restrict(0.1, 0.9).area)

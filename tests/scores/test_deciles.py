@@ -32,13 +32,10 @@ def test_tied_scores_make_fewer_bands_and_say_so():
     assert found.missing == (0.1, 0.2, 0.3, 0.4)
     assert found.shares == ((0.5, 0.6, 0.7), (0.8, 0.9))
     assert found.bands == ("above 2", "above 1 up to 2", "up to 1")
-
-
-def test_equal_scores_are_one_band():
-    found = deciles_of([7.0] * 12)
-    assert len(found.steps) == 0
-    assert found.bands == ("all scores",)
-    assert found.table.score.tolist() == [7.0]
+    equal = deciles_of([7.0] * 12)
+    assert len(equal.steps) == 0
+    assert equal.bands == ("all scores",)
+    assert equal.table.score.tolist() == [7.0]
 
 
 @given(

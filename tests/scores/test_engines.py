@@ -50,10 +50,8 @@ DECIMAL = pa.decimal128(20, 2)
 GOOD = {
     "as usual": rows(),
     "−0.0": rows(score=dict.fromkeys(range(0, N, 14), -0.0)),
-    "weights of zero": rows(weight={5: 0.0, 6: 0.0}),
-    "whole weights": rows(weight=lambda k: k % 4),
+    "weights of zero": rows(weight=lambda k: k % 4),
     "booleans": rows(label=lambda k: k % 2 == 0, score=lambda k: k % 3 == 0),
-    "short whole scores": rows(score=(lambda k: k % 11, pa.int16())),
     "single precision": rows(score=(lambda k: k % 11 / 10, pa.float32())),
     "decimals": rows(score=(lambda k: Decimal(k % 11) / 4, DECIMAL)),
     "dates as groups": rows(sex=lambda k: dt.date(2026, 1 + k % 2, 1)),
@@ -69,7 +67,6 @@ GOOD = {
 MISSING = {
     "NULL and NaN": ("score", 2, rows(score={3: None, 7: NAN})),
     "in whole scores": ("score", 1, rows(score=lambda k: k % 11 if k != 8 else None)),
-    "in decimals": ("score", 1, rows(score=(lambda k: Decimal(k % 11) if k else None, DECIMAL))),
     "NULL in label": ("label", 1, rows(label={5: None})),
     "NaN in label": ("label", 1, rows(label=lambda k: k % 2 if k != 5 else NAN)),
     "in booleans": ("label", 1, rows(label=lambda k: k % 2 == 0 if k != 4 else None)),
@@ -81,8 +78,7 @@ MISSING = {
 }
 # What a message names, and the rows that are refused for it.
 REFUSED = {
-    "∞": ("'score' is infinite in 1 row", rows(score={3: INF})),
-    "−∞": ("'score' is infinite in 1 row", rows(score={3: -INF})),
+    "∞": ("'score' is infinite in 2 rows", rows(score={3: INF, 4: -INF})),
     "a negative weight": ("'weight' is negative in 1 row", rows(weight={5: -1.0})),
     "an infinite weight": ("'weight' is infinite in 1 row", rows(weight={5: INF})),
     "a huge weight": ("'weight'.* double precision", rows(weight={5: 1e200})),
@@ -210,8 +206,9 @@ def test_other_engines_give_the_same(engine, tmp_path):
     check_missing(outcome(make(table, tmp_path)), name, number)
     left = expected(table, {name: number})
     assert outcome(make(table, tmp_path), drop_missing=True) == left
-    with pytest.raises(ValueError, match="Clusters need rows"):
-        es.audit_frame(frame, **COLUMNS, cluster="sex")
+    for function in (GroupedScores.from_frame, es.audit_frame):
+        with pytest.raises(ValueError, match="Clusters need rows"):
+            function(frame, **COLUMNS, cluster="sex")
 
 
 WRITERS = {
@@ -235,10 +232,3 @@ def test_whoever_wrote_the_file(writer, tmp_path):
         WRITERS[writer](table, path)
         for read in readers:
             check_missing(outcome(read(path)), name, number)
-
-
-def test_clusters_are_refused(tmp_path):
-    for make in QUICK.values():
-        for function in (GroupedScores.from_frame, es.audit_frame):
-            with pytest.raises(ValueError, match="Clusters need rows"):
-                function(make(rows(), tmp_path), **COLUMNS, cluster="sex")

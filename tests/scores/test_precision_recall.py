@@ -63,20 +63,15 @@ def test_groups_alike_but_for_their_prevalence_differ_in_what_is_seen_alone():
 def test_an_empty_cell_is_said():
     y, score, group, _ = draw(1, n_groups=3)
     keep = ~((y == 1) & (group == 2))
-    args = (y[keep], score[keep])
-    found = metrics.average_precision(*args, sensitive_features=group[keep])
-    assert np.isnan(found[2])
-    assert 0.0 < found[0] < 1.0
-    assert np.isnan(precision_recall_curves(table_of(*args, group[keep]))[2].evaluate(0.5))
-    estimates = metrics.average_precision_estimates(
-        *args, sensitive_features=group[keep], n_resamples=50
-    )
+    y, score, group = y[keep], score[keep], group[keep]
+    scores = table_of(y, score, group)
+    assert np.isnan(average_precisions(scores)).tolist() == [False, False, True]
+    assert np.isnan(precision_recall_curves(scores)[2].evaluate(0.5))
+    estimates = average_precision_estimates(scores, n_resamples=50)
     assert [np.isnan(e.value) for e in estimates] == [False, False, True, False, True, True]
-    for estimate in estimates:
-        if np.isnan(estimate.value):
-            assert estimate.warnings[0].endswith("positives of 2")
+    assert all(e.warnings[0].endswith("positives of 2") for e in estimates if np.isnan(e.value))
     with pytest.raises(ValueError, match="positives of 2"):
-        metrics.average_precision_gap(*args, sensitive_features=group[keep])
+        metrics.average_precision_gap(y, score, sensitive_features=group)
 
 
 def test_bad_prevalences():

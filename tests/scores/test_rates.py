@@ -111,15 +111,12 @@ def test_influence_is_what_one_more_person_adds(shares, seed):
                 np.testing.assert_allclose(unit[c, side], expected, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("counted", "among", "said"),
-    [
+def test_tables_that_are_no_rate_are_refused():
+    for counted, among, said in (
         (((0, 2), (0, 1)), ((1, 1), (1, 1)), "zeros and ones"),
         (((0, 0.5), (0, 1)), ((1, 1), (1, 1)), "zeros and ones"),
         ((0, 1), ((1, 1), (1, 1)), "zeros and ones"),
-        (((0, 1), (0, 1)), ((0, 0), (1, 1)), "not among its whole"),
-    ],
-)
-def test_tables_that_are_no_rate_are_refused(counted, among, said):
-    with pytest.raises(ValueError, match=f"'odd'.*{said}"):
-        Rate("odd", "odd rate", counted, among)
+        (((0, 1), (0, 1)), ((0, 0), (1, 1)), "not among"),
+    ):
+        with pytest.raises(ValueError, match=f"'odd'.*{said}"):
+            Rate("odd", "odd rate", counted, among)

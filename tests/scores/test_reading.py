@@ -59,18 +59,6 @@ def test_some_of_the_rows():
     assert read_rows(y, group).take([0]).score is None
 
 
-def test_zero_weights_are_counted():
-    assert read_rows([0, 1, 1], list("aba"), sample_weight=[0, 2, 0]).zero_weights == 2
-    assert read_rows([0, 1, 1], list("aba")).zero_weights == 0
-
-
-def test_input_stays_apart_from_rows():
-    y = np.array([True, False])
-    rows = read_rows(y, ["a", "b"])
-    y[:] = False
-    assert rows.positive.tolist() == [True, False]
-
-
 def test_what_is_refused_is_named():
     with pytest.raises(ValueError, match="no score"):
         read_rows([0, 1], ["a", "b"]).grouped()
@@ -116,6 +104,14 @@ def test_names_of_groups():
     assert distinct_names([1, "1", " "]) == ("1", "'1'", "' '")
     rows = read_rows([0, 1], pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})).named()
     assert rows.groups == ("1 × x", "2 × y")
+
+
+def test_weights_of_zero_are_counted_and_input_stays_apart():
+    y = np.array([True, False, True])
+    rows = read_rows(y, list("aba"), sample_weight=[0, 2, 0])
+    y[:] = False
+    assert rows.positive.tolist() == [True, False, True]
+    assert rows.zero_weights == 2
 
 
 def test_both_rules_agree_where_they_can():

@@ -77,15 +77,12 @@ def test_shares_that_are_met_exactly_are_met_whatever_rounding_says():
         assert ladder.last_up_to(k / 10) == ladder.first_from(k / 10) == k
 
 
-def test_constant_scores_have_no_cut_between_people():
+def test_constant_scores_and_empty_pools():
     ladder = Ladder.make(table_of([0, 1, 0, 1], [2.0] * 4, list("aabb")), "everyone", "high")
     assert ladder.n_steps == 1
     assert ladder.share.tolist() == [0.0, 1.0]
-
-
-def test_an_empty_pool_has_no_shares():
-    ladder = Ladder.make(table_of([0, 0, 0], [1, 2, 3], list("aab")), "positives", "high")
-    assert np.isnan(ladder.share).all()
+    nobody = Ladder.make(table_of([0, 0, 0], [1, 2, 3], list("aab")), "positives", "high")
+    assert np.isnan(nobody.share).all()
 
 
 def test_how_many_people_a_pool_is_worth():

@@ -222,9 +222,6 @@ def test_encoding_finds_sorted_labels():
         expected, inverse = np.unique(values, return_inverse=True)
         assert labels == expected.tolist()
         np.testing.assert_array_equal(codes, inverse)
-
-
-def test_dates_are_shown_as_text():
     days = np.array(["2020-01-02", "2019-01-01", "2020-01-02"], dtype="datetime64[ns]")
     codes, labels = encode(days, "column")
     assert labels == ["2019-01-01T00:00:00.000000000", "2020-01-02T00:00:00.000000000"]

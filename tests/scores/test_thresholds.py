@@ -110,6 +110,7 @@ def test_more_than_two_groups():
         rates = rates_at(scores, cut).fpr[0]
         assert fair.contains(cut) == (rates.max() - rates.min() <= 0.1)
     assert not fair.jump.any()
+    assert len(fair_thresholds(table_of([0, 1] * 2, [2] * 4, list("aabb")), "fpr")) == 0
     pair = fair_thresholds(scores, "fpr", (0, 2), tolerance=0.1)
     assert pair.contains(fair.low).all()
 
@@ -128,7 +129,3 @@ def test_bad_requests():
             fair_thresholds(table, name, groups, tolerance=tolerance)
     with pytest.raises(ValueError, match="NaN"):
         rates_at(scores, np.nan)
-
-
-def test_constant_scores_have_no_cut_in_between():
-    assert len(fair_thresholds(table_of([0, 1, 0, 1], [2] * 4, ["a", "a", "b", "b"]), "fpr")) == 0
