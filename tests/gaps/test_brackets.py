@@ -19,16 +19,12 @@ from evenscore.scores.brackets import has_open_bins
 SLACK = 1e-9
 
 
-def apart(exact, binned, *, sizes=False):
-    """How far the gaps of two tables are apart; of sizes, if the largest of several is meant."""
-    if sizes:
-        exact, binned = np.abs(exact), np.abs(binned)
-    return np.abs(exact - binned)
-
-
 def check(family, rows, *, sizes=False):
+    """Gaps of two tables, or their sizes if the largest of several is meant, are near enough."""
     exact, binned = rows.exact, rows.binned
-    off = apart(family.values(exact), family.values(binned), sizes=sizes)
+    values = family.values(exact), family.values(binned)
+    one, two = map(np.abs, values) if sizes else values
+    off = np.abs(one - two)
     bracket = family.brackets(binned)
     assert bracket.shape == off.shape
     assert np.all(bracket >= 0.0)
@@ -58,19 +54,14 @@ def with_enough(rows):
 
 
 @given(binned_rows(), POOLS, SIDES, SHARES, SHARES, st.booleans())
-def test_rates_over_a_range(rows, of, selected, one, two, often):
+def test_rates_over_a_range_and_at_its_ends(rows, of, selected, one, two, often):
     if abs(one - two) < 1e-6:
         return
-    cuts = Cuts(between=(min(one, two), max(one, two)), of=of, selected=selected)
+    ends = min(one, two), max(one, two)
     rows = with_enough(rows) if often else rows
+    cuts = Cuts(between=ends, of=of, selected=selected)
     check(RateConstraint(*rate_names(), cuts=cuts), rows, sizes=True)
-
-
-@pytest.mark.slow
-@given(binned_rows(), POOLS, SIDES, st.lists(SHARES, min_size=1, max_size=3, unique=True))
-def test_rates_at_shares(rows, of, selected, at):
-    cuts = Cuts(at=tuple(at), of=of, selected=selected)
-    check(RateConstraint(*rate_names(), cuts=cuts), with_enough(rows))
+    check(RateConstraint(*rate_names(), cuts=Cuts(at=ends, of=of, selected=selected)), rows)
 
 
 @given(binned_rows(), SIDES, st.booleans(), st.integers(0, 99), st.booleans())

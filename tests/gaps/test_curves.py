@@ -1,16 +1,15 @@
 """The groups' own ROC curves made equal, and the curves of other AUC notions."""
 
-import pickle
-
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 from support import reference
-from support.making import draw, often
+from support.making import draw, often, table_of
 
 import evenscore as es
-from evenscore import CurveConstraint, Cuts, GroupedScores, RateConstraint
+from evenscore import CurveConstraint, Cuts, RateConstraint
 from evenscore.gaps import EstimateSettings
 from evenscore.gaps.smooth import smooth_cells
 from evenscore.gaps.words import Words
@@ -18,12 +17,6 @@ from evenscore.inference.bridges import band_quantile
 from evenscore.inference.curve_gaps import RangeCurveGap
 
 RATES = (0.07, 0.125, 0.5, 0.9)
-
-
-def make(y, score, group, weight=None, **more):
-    return GroupedScores.from_arrays(
-        y, score, sensitive_features=group, sample_weight=weight, **more
-    )
 
 
 def own_curve(rows, group, rate):
@@ -38,15 +31,13 @@ def rows_of(y, score, group, weight=None):
     return list(zip(y.tolist(), score.tolist(), group.tolist(), weight.tolist(), strict=True))
 
 
-# ---------------------------------------------------------------------- values
-
-
-@pytest.mark.parametrize("n_groups", [2, 4])
-@pytest.mark.parametrize("levels", [None, 10, 1])
-@pytest.mark.parametrize("weights", [None, "integer", "real"])
+@pytest.mark.parametrize(
+    ("n_groups", "levels", "weights"),
+    [(2, None, "integer"), (4, 10, "real"), (3, 1, None)],
+)
 def test_gaps_at_rates_are_those_of_a_naive_loop(n_groups, levels, weights):
     people = draw(3, n=90, n_groups=n_groups, levels=levels, weights=weights)
-    scores, rows = make(*people), rows_of(*people)
+    scores, rows = table_of(*people), rows_of(*people)
     constraint = CurveConstraint(at=RATES)
     gaps = iter(zip(constraint.values(scores), constraint.keys(scores.groups), strict=True))
     for i, j in scores.pairs():
@@ -63,7 +54,7 @@ def test_gaps_at_rates_are_those_of_a_naive_loop(n_groups, levels, weights):
     weights=st.sampled_from([None, "real"]),
 )
 def test_the_largest_over_a_range_is_reached_and_never_exceeded(seed, levels, weights):
-    scores = make(*draw(seed, n=40, levels=levels, weights=weights))
+    scores = table_of(*draw(seed, n=40, levels=levels, weights=weights))
     low, high = 0.1, 0.6
     [value] = CurveConstraint(between=(low, high)).values(scores)
     # Polygons are lines between the rates of their vertices: all of these, from both sides.
@@ -78,26 +69,6 @@ def test_the_largest_over_a_range_is_reached_and_never_exceeded(seed, levels, we
     assert np.abs(gaps).max() == pytest.approx(abs(value), abs=1e-6)
 
 
-@pytest.mark.slow
-@given(seed=st.integers(0, 10**6), levels=st.sampled_from([None, 8]))
-def test_what_may_not_matter_does_not(seed, levels):
-    y, score, group, weight = draw(seed, n=60, levels=levels, weights="integer")
-    order = np.random.default_rng(seed).permutation(len(y))
-    for constraint in (CurveConstraint(at=(0.1, 0.4)), CurveConstraint(between=(0.1, 0.4))):
-        value = constraint.values(make(y, score, group, weight))
-        flipped = constraint.values(make(y, score, group, weight, group_order=[1, 0]))
-        assert flipped == pytest.approx(-value, abs=1e-12)
-        moved = [
-            make(y[order], score[order], group[order], weight[order]),
-            make(y, np.exp(score) - 3.0, group, weight),
-            make(*(np.repeat(part, weight.astype(int)) for part in (y, score, group))),
-            make(y, score, group, 0.3 * weight),
-            make(y, np.where(group == 0, score, 5.0 * score - 2.0), group, weight),
-        ]
-        for scores in moved:
-            assert constraint.values(scores) == pytest.approx(value, abs=1e-9)
-
-
 @pytest.mark.parametrize("levels", [None, 4])
 def test_groups_that_are_copies_have_no_gap_whatever_their_weights(levels):
     """Rates of the two curves that only rounding tells apart are one rate."""
@@ -106,7 +77,7 @@ def test_groups_that_are_copies_have_no_gap_whatever_their_weights(levels):
     if levels:
         score = np.round(score * levels) / levels
     y, weight = rng.integers(0, 2, 300), rng.gamma(2.0, size=300)
-    scores = make(
+    scores = table_of(
         np.tile(y, 2),
         np.concatenate([score, score + 3.0]),
         np.repeat(list("ab"), 300),
@@ -116,39 +87,28 @@ def test_groups_that_are_copies_have_no_gap_whatever_their_weights(levels):
         assert constraint.values(scores) == pytest.approx(0.0, abs=1e-9)
 
 
-def test_a_constant_score_has_no_gap():
-    y, group = np.tile([0, 0, 1], 40), np.repeat([0, 1], 60)
-    scores = make(y, np.ones(120), group)
-    for constraint in (CurveConstraint(at=RATES), CurveConstraint(between=(0.1, 0.9))):
-        assert constraint.values(scores) == pytest.approx(0.0, abs=1e-12)
-        assert all(gap.low <= 0.0 <= gap.high for gap in constraint.estimates(scores))
-
-
 def test_known_by_hand():
     """At one half of the negatives, a selects both positives and b one of two."""
     score = [1, 2, 3, 4, 5, 1, 3, 4, 2, 5]
     y = [0, 0, 0, 0, 1, 0, 0, 0, 1, 1]
     group = list("aaaaabbbbb")
-    [gap] = CurveConstraint(at=0.5).estimates(make(y, score, group))
+    [gap] = CurveConstraint(at=0.5).estimates(table_of(y, score, group))
     assert gap.first_value == 1.0
     assert gap.second_value == pytest.approx(0.5)
     assert (gap.value, gap.threshold, gap.second_threshold) == (0.5, 2.0, 3.0)
     assert gap.selected_share == gap.rate == 0.5
-    text = "above 2 in group a and above 3 in group b"
-    assert gap.words.startswith(
-        "among positives, 100.0% of group a but 50.0% of group b would be selected where"
-    )
-    assert gap.words.endswith(text)
+    for part in ("positives", "100.0% of group a", "50.0% of group b", "above 2 in group a"):
+        assert part in gap.words
     words = Words(positives="people who repaid", negatives="defaulters", selected="granted a loan")
     told = CurveConstraint(at=0.5).say(gap, words)
-    assert "among people who repaid" in told
-    assert "granted a loan where 50% of each group's own defaulters are" in told
+    for part in ("among people who repaid", "granted a loan", "50%", "own defaulters"):
+        assert part in told
 
 
 def test_an_empty_cell_gives_nan_with_the_reason():
     y, score, group, _ = draw(1, n_groups=3)
     keep = ~((y == 1) & (group == 2))
-    scores = make(y[keep], score[keep], group[keep])
+    scores = table_of(y[keep], score[keep], group[keep])
     for constraint in (CurveConstraint(at=(0.2, 0.3)), CurveConstraint(between=(0.2, 0.3))):
         estimates = constraint.estimates(scores)
         values = constraint.values(scores)
@@ -157,18 +117,15 @@ def test_an_empty_cell_gives_nan_with_the_reason():
             assert np.isnan(value) == np.isnan(gap.value) == ("2" in (gap.first, gap.second))
             if np.isnan(value):
                 [reason] = gap.warnings
-                assert "there are no positives of 2" in reason
+                assert "positives of 2" in reason
                 assert np.isnan(gap.low)
                 assert np.isnan(gap.p_value)
 
 
-# ---------------------------------------------------------------------- intervals
-
-
-@pytest.mark.slow
+@settings(max_examples=often(8))
 @given(seed=st.integers(0, 10**6), levels=st.sampled_from([None, 6]))
 def test_estimates_are_the_values_and_agree_with_themselves(seed, levels):
-    scores = make(*draw(seed, n=200, levels=levels, weights="real"))
+    scores = table_of(*draw(seed, n=200, levels=levels, weights="real"))
     for constraint in (CurveConstraint(at=(0.1, 0.4)), CurveConstraint(between=(0.1, 0.4))):
         estimates = constraint.estimates(scores)
         ends = constraint.intervals(scores, EstimateSettings())
@@ -195,46 +152,27 @@ def test_a_sure_gap_does_not_vouch_for_an_unsure_one_the_other_way():
         assert gap.interval(1.0)[0] < gap.value < gap.interval(1.0)[1]
 
 
-def test_both_groups_may_be_asked_for_in_any_order():
-    scores = make(*draw(2, n=300, n_groups=3))
-    constraint = CurveConstraint(between=(0.1, 0.4))
-    every = constraint.estimates(scores)
-    [one] = constraint.estimates(scores, EstimateSettings(pairs=((2, 0),)))
-    assert one.value == pytest.approx(-every[1].value)
-    assert (one.first, one.second) == ("2", "0")
-    assert one.threshold == pytest.approx(every[1].second_threshold)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shift", [0.0, 0.5])
-def test_coverage(shift):
+def test_coverage():
     """Binormal curves, whose difference is known."""
-    from scipy.stats import norm
-
     rng = np.random.default_rng(4)
     rates, between = (0.05, 0.2), (0.05, 0.35)
 
     def truth(rate):
-        curve = [norm.sf(norm.isf(rate) - d) for d in (1.5, 1.5 - shift)]
+        curve = [norm.sf(norm.isf(rate) - d) for d in (1.5, 1.0)]
         return curve[0] - curve[1]
 
+    asked = [(CurveConstraint(at=rate), truth(rate)) for rate in rates]
     largest = truth(np.linspace(*between, 2001)).max()
+    asked.append((CurveConstraint(between=between), largest))
     y = np.repeat([0, 1, 0, 1], [900, 300, 700, 200])
     group = np.repeat([0, 1], [1200, 900])
-    held = np.zeros(3)
-    n = often(80)
+    held, n = np.zeros(3), often(50)
     for _ in range(n):
-        scores = make(y, rng.normal(size=2100) + y * (1.5 - shift * group), group)
-        for k, (constraint, true) in enumerate(
-            [(CurveConstraint(at=rate), truth(rate)) for rate in rates]
-            + [(CurveConstraint(between=between), largest)]
-        ):
+        scores = table_of(y, rng.normal(size=2100) + y * (1.5 - 0.5 * group), group)
+        for k, (constraint, true) in enumerate(asked):
             [low], [high] = constraint.intervals(scores, EstimateSettings())(np.array([1.96]))
             held[k] += low <= true <= high
     assert (held / n >= 0.93 - 2.0 * np.sqrt(0.93 * 0.07 / n)).all()
-
-
-# ---------------------------------------------------------------------- learning and repair
 
 
 @pytest.mark.parametrize("n_groups", [2, 3])
@@ -268,7 +206,7 @@ def test_the_surrogate_tends_to_the_gap():
     cell, totals = y * 2 + group, np.bincount(y * 2 + group, minlength=4)
     cells = smooth_cells(score, cell, 1.0 / totals[cell], totals.reshape(2, 2).astype(float), 0.02)
     constraint = CurveConstraint(at=(0.1, 0.3))
-    smooth, strict = constraint.surrogate(cells).gaps, constraint.values(make(y, score, group))
+    smooth, strict = constraint.surrogate(cells).gaps, constraint.values(table_of(y, score, group))
     assert smooth == pytest.approx(strict, abs=0.01)
 
 
@@ -280,7 +218,7 @@ def test_trained_guards_and_noise():
     assert trained.trained() is trained
     assert all(rate < 0.1 or rate > 0.4 for rate in constraint.guards().at)
     assert constraint.learnable
-    with pytest.raises(TypeError, match="trained at rates of its own"):
+    with pytest.raises(TypeError, match="rates of its own"):
         constraint.surrogate(None)
     sizes = np.array([400.0, 100.0, 200.0, 50.0])
     expected = np.sqrt(0.16 * (1 / 400 + 1 / 100) + 0.25 * (1 / 200 + 1 / 50))
@@ -288,33 +226,25 @@ def test_trained_guards_and_noise():
     assert CurveConstraint(at=(0.2, 0.5)).noise(sizes).shape == (2,)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_it_is_learned_and_refused_by_repair():
     """One feature tells the classes apart in one group only: without it the curves are alike."""
     rng = np.random.default_rng(5)
-    n = 3000
+    n = 1500
     y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
     X = np.column_stack([y, 2.0 * y * (group == 0)]) + rng.normal(size=(n, 2))
-    constraint = CurveConstraint(at=(0.1, 0.2, 0.3, 0.4), tolerance=0.04)
+    constraint = CurveConstraint(at=(0.1, 0.3), tolerance=0.04)
 
-    def largest(family, score):
-        return np.abs(family.values(make(y, score, group))).max()
+    def largest(scorer):
+        scores = table_of(y, scorer.decision_function(X), group)
+        return np.abs(constraint.values(scores)).max()
 
-    free = es.LinearScorer(random_state=0).fit(X, y)
+    assert largest(es.LinearScorer(random_state=0).fit(X, y)) > 0.35
     fair = es.LinearScorer(constraint, random_state=0).fit(X, y, sensitive_features=group)
-    assert largest(constraint, free.decision_function(X)) > 0.35
-    assert largest(constraint, fair.decision_function(X)) <= 0.041
+    assert largest(fair) <= 0.041
     assert fair.converged_
-    # Over a range it is trained at some rates of it, and may be a little larger between them.
-    over = CurveConstraint(between=(0.1, 0.4), tolerance=0.06)
-    fair = es.LinearScorer(over, random_state=0).fit(X, y, sensitive_features=group)
-    assert largest(over, fair.decision_function(X)) <= 0.08
-    with pytest.raises(ValueError, match="does not change a group's own ROC curve"):
+    with pytest.raises(ValueError, match="own ROC curve"):
         es.repair(y, X[:, 0], sensitive_features=group, constraints=constraint)
-
-
-# ---------------------------------------------------------------------- names and data
 
 
 @pytest.mark.parametrize(
@@ -330,7 +260,7 @@ def test_curves_at_common_cuts_are_rates(name, rate, of):
     family = CurveConstraint.named(name, between=(0.05, 0.35), tolerance=0.03)
     assert family == RateConstraint(rate, cuts=Cuts(between=(0.05, 0.35), of=of), tolerance=0.03)
     # Where the two curves of the notion are equal the rates are: here by definition, at a cut.
-    scores = make(*draw(6, n=400, levels=None))
+    scores = table_of(*draw(6, n=400, levels=None))
     one, two = es.AucConstraint.named(name).curves(scores, 0, 1)
     cut = float(scores.pooled(of).threshold(0.25))
     [value] = CurveConstraint.named(name, at=0.25).values(scores)
@@ -342,39 +272,25 @@ def test_curves_at_common_cuts_are_rates(name, rate, of):
 
 def test_the_intra_group_curves_have_a_family_of_their_own():
     assert CurveConstraint.named("intra_group", at=0.1) == CurveConstraint(at=(0.1,))
-    scores = make(*draw(6, n=400))
+    scores = table_of(*draw(6, n=400))
     one, two = es.AucConstraint.named("intra_group").curves(scores, 0, 1)
     [value] = CurveConstraint(between=(1e-6, 1 - 1e-6)).values(scores)
     assert abs(value) >= abs(one.area - two.area)
     supremum = one.difference(two).supremum[0]
     assert abs(value) == pytest.approx(abs(supremum), abs=1e-4)
-    with pytest.raises(ValueError, match=r"intra_group, bnsp, .*, not 'inter_group'"):
+    with pytest.raises(ValueError, match="not 'inter_group'"):
         CurveConstraint.named("inter_group", at=0.1)
 
 
-def test_constraints_are_values():
-    constraint = CurveConstraint(at=[0.1, 0.2], tolerance=0.1)
-    assert constraint == pickle.loads(pickle.dumps(constraint))
-    assert hash(constraint) == hash(CurveConstraint(at=(0.1, 0.2), tolerance=0.1))
-    assert "10%" in constraint.name
-    meaning = CurveConstraint(between=(0.1, 0.2)).meaning(
-        CurveConstraint(between=(0.1, 0.2)).keys("ab")[0], Words(negatives="defaulters")
-    )
-    assert "10% to 20% of each group's own defaulters are selected" in meaning
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "either between, for instance"),
-        ({"between": (0.1, 0.2), "at": (0.1,)}, "either between, for instance"),
-        ({"at": (0.0, 0.5)}, "strictly between 0 and 1"),
-        ({"at": (0.5, 0.5)}, "must differ"),
-        ({"between": (0.0, 0.5)}, "strictly between 0 and 1"),
-        ({"at": "x"}, "at"),
-        ({"at": 0.1, "tolerance": 2.0}, "tolerance"),
-    ],
-)
-def test_bad_constraints(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        CurveConstraint(**arguments)
+def test_bad_constraints():
+    for message, arguments in (
+        ("either between", {}),
+        ("either between", {"between": (0.1, 0.2), "at": (0.1,)}),
+        ("strictly between", {"at": (0.0, 0.5)}),
+        ("strictly between", {"between": (0.0, 0.5)}),
+        ("must differ", {"at": (0.5, 0.5)}),
+        ("at", {"at": "x"}),
+        ("tolerance", {"at": 0.1, "tolerance": 2.0}),
+    ):
+        with pytest.raises(ValueError, match=message):
+            CurveConstraint(**arguments)

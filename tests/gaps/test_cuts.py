@@ -1,32 +1,29 @@
 """Which cuts will be used: what is asked for, and which cuts of a sample that means."""
 
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.making import draw
+from support.making import draw, table_of
 from support.naive_cuts import Sample
 
-from evenscore import Cuts, GroupedScores
+from evenscore import Cuts
 from evenscore.gaps.cuts import check_cuts
 from evenscore.scores.selection import POOLS
 
 
-def make(y, score, group, weight=None):
-    return GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
-
-
-@pytest.mark.parametrize("selected", ["high", "low"])
-@pytest.mark.parametrize("of", POOLS)
-@pytest.mark.parametrize("weights", [None, "real"])
-@given(seed=st.integers(0, 10**6), ends=st.tuples(st.floats(0.02, 0.5), st.floats(0.02, 0.45)))
+@given(
+    weights=st.sampled_from([None, "real"]),
+    of=st.sampled_from(POOLS),
+    selected=st.sampled_from(["high", "low"]),
+    seed=st.integers(0, 10**6),
+    ends=st.tuples(st.floats(0.02, 0.5), st.floats(0.02, 0.45)),
+)
 def test_a_range_means_the_cuts_that_a_loop_finds(weights, of, selected, seed, ends):
     low, high = ends[0], ends[0] + ends[1]
     rows = draw(seed, n=40, levels=8, weights=weights)
     cuts = Cuts(between=(low, high), of=of, selected=selected)
-    ladder = cuts.ladder(make(*rows))
+    ladder = cuts.ladder(table_of(*rows))
     [(first, last)] = cuts.steps(ladder)
     sample = Sample(*rows)
     expected = sample.between(low, high, of, selected)
@@ -41,15 +38,18 @@ def test_a_range_means_the_cuts_that_a_loop_finds(weights, of, selected, seed, e
             assert ladder.share[step] == pytest.approx(sample.share(found[0], of))
 
 
-@pytest.mark.parametrize("selected", ["high", "low"])
-@pytest.mark.parametrize("inclusive", [False, True])
-@given(seed=st.integers(0, 10**6), threshold=st.sampled_from([-1.25, -0.5, 0.0, 0.1, 0.5, 99.0]))
+@given(
+    selected=st.sampled_from(["high", "low"]),
+    inclusive=st.booleans(),
+    seed=st.integers(0, 10**6),
+    threshold=st.sampled_from([-1.25, -0.5, 0.0, 0.1, 0.5, 99.0]),
+)
 def test_a_threshold_selects_beyond_it_and_itself_if_inclusive(
     selected, inclusive, seed, threshold
 ):
     y, score, group, _ = draw(seed, n=40)
     cuts = Cuts(thresholds=threshold, selected=selected, inclusive=inclusive)
-    ladder = cuts.ladder(make(y, score, group))
+    ladder = cuts.ladder(table_of(y, score, group))
     [(step, same)] = cuts.steps(ladder)
     beyond = score > threshold if selected == "high" else score < threshold
     if inclusive:
@@ -63,82 +63,59 @@ def test_a_threshold_selects_beyond_it_and_itself_if_inclusive(
 
 
 def test_a_coarse_score_without_a_cut_in_the_range_says_so():
-    scores = make([0, 1] * 10, [1.0] * 10 + [2.0] * 10, list("ab") * 10)
+    scores = table_of([0, 1] * 10, [1.0] * 10 + [2.0] * 10, list("ab") * 10)
     cuts = Cuts(between=(0.1, 0.4))
     ladder = cuts.ladder(scores)
     assert cuts.steps(ladder) == [(1, 0)]
-    assert cuts.why_none(ladder) == (
-        "no cut of this score selects 10% to 40% of everyone; the nearest select 0% and 50%"
-    )
+    for part in ("10% to 40% of everyone", "0%", "50%"):
+        assert part in cuts.why_none(ladder)
     assert Cuts(between=(0.4, 0.6)).steps(ladder) == [(1, 1)]
     at = Cuts(at=(0.3,))
     assert at.steps(ladder) == [(1, 0)]
-    assert at.why_none(ladder) == (
-        "the strictest cut of this score selects 50% of everyone already"
-    )
-    constant = cuts.ladder(make([0, 1], [1.0, 1.0], list("ab")))
+    assert "50% of everyone" in at.why_none(ladder)
+    constant = cuts.ladder(table_of([0, 1], [1.0, 1.0], list("ab")))
     assert cuts.steps(constant) == [(1, 0)]
     assert "all scores are equal" in cuts.why_none(constant)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "none of them"),
-        ({"between": (0.1, 0.4), "at": 0.2}, "between and at"),
-        ({"between": (0.4, 0.1)}, "between must be two shares"),
-        ({"between": (0.0, 0.4)}, "strictly between 0 and 1"),
-        ({"between": (0.2, 1.0)}, "strictly between 0 and 1"),
-        ({"between": (0.2, float("nan"))}, "between must be two shares"),
-        ({"at": (0.1, 1.5)}, "strictly between 0 and 1"),
-        ({"at": (0.1, 0.1)}, "repeats one"),
-        ({"at": "half"}, "at"),
-        ({"thresholds": (1.0, float("inf"))}, "finite"),
-        ({"at": ()}, "none of them"),
-        ({"at": np.array([])}, "at must be one or several finite numbers"),
-        ({"thresholds": np.array([])}, "thresholds must be one or several finite numbers"),
-        ({"at": 0.1, "of": "women"}, "of must be one of everyone, negatives, positives"),
-        ({"at": 0.1, "selected": "middle"}, "selected must be one of high, low"),
-        ({"at": 0.1, "inclusive": 1}, "inclusive must be True or False"),
-    ],
-)
-def test_what_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Cuts(**arguments)
+def test_what_is_refused():
+    for message, *cases in (
+        ("none of them", {}, {"at": ()}),
+        ("between and at", {"between": (0.1, 0.4), "at": 0.2}),
+        ("between must be", {"between": (0.4, 0.1)}, {"between": (0.2, float("nan"))}),
+        ("strictly between", {"between": (0.0, 0.4)}, {"between": (0.2, 1.0)}, {"at": (0.1, 1.5)}),
+        ("repeats one", {"at": (0.1, 0.1)}),
+        ("at", {"at": "half"}, {"at": np.array([])}),
+        ("finite", {"thresholds": (1.0, float("inf"))}, {"thresholds": np.array([])}),
+        ("of must be", {"at": 0.1, "of": "women"}),
+        ("selected must be", {"at": 0.1, "selected": "middle"}),
+        ("inclusive", {"at": 0.1, "inclusive": 1}),
+    ):
+        for arguments in cases:
+            with pytest.raises(ValueError, match=message):
+                Cuts(**arguments)
 
 
-@pytest.mark.parametrize("text", ["women=0.1:0.4", "everyone=0.1:0.2:0.3", "everyone=", "0.1;0.2"])
-def test_cuts_that_cannot_be_read(text):
-    with pytest.raises(ValueError, match=r"Cuts are written as everyone=0\.1:0\.4"):
-        Cuts.parse(text)
-
-
-def test_what_is_no_cuts_is_refused_by_name():
-    with pytest.raises(TypeError, match=r"not tuple"):
+def test_what_is_no_cuts_is_refused():
+    for text in ("women=0.1:0.4", "everyone=0.1:0.2:0.3", "everyone=", "0.1;0.2"):
+        with pytest.raises(ValueError, match=r"everyone=0\.1:0\.4"):
+            Cuts.parse(text)
+    with pytest.raises(TypeError, match="not tuple"):
         check_cuts((0.1, 0.4))
 
 
 def test_cuts_are_plain_data():
-    for cuts in (
-        Cuts(between=(0.1, 0.4), of="negatives", selected="low"),
-        Cuts(at=(0.1, 0.2)),
-        Cuts(thresholds=600, inclusive=True),
-    ):
-        assert pickle.loads(pickle.dumps(cuts)) == cuts
-        assert hash(cuts) == hash(pickle.loads(pickle.dumps(cuts)))
     assert Cuts(at=0.1) == Cuts(at=(0.1,)) == Cuts(at=np.array([0.1]))
     assert Cuts.parse("0.1:0.4") == Cuts(between=(0.1, 0.4))
 
 
 def test_cuts_in_words():
-    assert Cuts(at=(0.1, 0.25), of="positives").text() == (
-        "at the cut that selects at most 10% of all positives and at the cut that selects at most "
-        "25% of all positives"
-    )
+    text = Cuts(at=(0.1, 0.25), of="positives").text()
+    assert "at most 10% of all positives" in text
+    assert "25% of all positives" in text
     assert Cuts(thresholds=(600.5,), selected="low").text() == "below the cut 600.5"
-    assert Cuts(thresholds=(600,), selected="low", inclusive=True).text() == (
-        "at the cut 600 or less"
-    )
+    inclusive = Cuts(thresholds=(600,), selected="low", inclusive=True)
+    assert inclusive.text() == "at the cut 600 or less"
 
 
 def test_training_is_at_cuts_of_the_range_with_guards_outside():
@@ -155,17 +132,12 @@ def test_training_is_at_cuts_of_the_range_with_guards_outside():
 
 
 @given(st.lists(st.floats(0.001, 0.999), min_size=1, max_size=4, unique=True))
-def test_guards_of_single_cuts_are_shares_apart_from_them(shares):
+def test_guards_are_shares_apart_from_the_cuts(shares):
     guards = Cuts(at=tuple(shares)).guards()
     for guard in guards.at if guards is not None else ():
         assert 0.0 < guard < 1.0
         assert guard not in shares
-
-
-@given(st.floats(0.001, 0.9), st.floats(0.001, 0.9))
-def test_guards_of_a_range_are_shares_outside(low, length):
-    high = low + length * (0.999 - low)
-    if not low < high < 1.0:
-        return
-    guards = Cuts(between=(low, high)).guards()
-    assert all(0.0 < share < low or high < share < 1.0 for share in guards.at)
+    low, high = min(shares), max(shares)
+    if low < high:
+        guards = Cuts(between=(low, high)).guards()
+        assert all(0.0 < share < low or high < share < 1.0 for share in guards.at)

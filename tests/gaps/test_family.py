@@ -3,15 +3,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import reference
-from support.making import draw
+from support.making import draw, table_of
 
 from evenscore import (
     AucConstraint,
     CurveConstraint,
-    GroupedScores,
+    Cuts,
+    RateConstraint,
     RocConstraint,
     constraint_names,
 )
@@ -24,29 +25,27 @@ from evenscore.gaps.words import Words
 from evenscore.scores.aucs import auc_matrix
 
 
-def make(y, score, group, weight=None):
-    return GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
-
-
-@pytest.mark.parametrize("name", constraint_names())
-def test_named_gaps_meet_the_formulas(sample, name):
+def test_named_gaps_meet_the_formulas(sample):
     rows, scores = sample
-    constraint = AucConstraint.named(name)
-    values, keys = constraint.values(scores), constraint.keys(scores.groups)
-    assert len(values) == len(keys) == len(scores.pairs())
-    for value, key, (i, j) in zip(values, keys, scores.pairs(), strict=True):
-        expected = rows.gap(name, scores.groups[i], scores.groups[j], scores.groups[0])
-        assert value == pytest.approx(expected, abs=1e-12)
-        assert (key.first, key.second) == (str(scores.groups[i]), str(scores.groups[j]))
+    for name in constraint_names():
+        constraint = AucConstraint.named(name)
+        values, keys = constraint.values(scores), constraint.keys(scores.groups)
+        for value, key, (i, j) in zip(values, keys, scores.pairs(), strict=True):
+            expected = rows.gap(name, scores.groups[i], scores.groups[j], scores.groups[0])
+            assert value == pytest.approx(expected, abs=1e-12), name
+            assert (key.first, key.second) == (str(scores.groups[i]), str(scores.groups[j]))
 
 
-@pytest.mark.parametrize("name", constraint_names())
 @given(seed=st.integers(0, 10**6), weights=st.sampled_from([None, "real"]))
-def test_gap_weights_times_elementary_gaps_is_the_gap(name, seed, weights):
-    scores = make(*draw(seed, n=50, weights=weights))
-    constraint = AucConstraint.named(name)
-    product = constraint.gap_weights(scores.cell_weights) @ elementary_gaps(auc_matrix(scores))
-    assert product == pytest.approx(constraint.values(scores)[0], abs=1e-13)
+def test_gap_weights_times_elementary_gaps_is_the_gap(seed, weights):
+    scores = table_of(*draw(seed, n=50, weights=weights))
+    for name in constraint_names():
+        constraint = AucConstraint.named(name)
+        gap_weights = constraint.gap_weights(scores.cell_weights)
+        [gap] = constraint.values(scores)
+        assert gap_weights @ elementary_gaps(auc_matrix(scores)) == pytest.approx(gap, abs=1e-13)
+        [same] = AucConstraint.from_gap_weights(gap_weights).values(scores)
+        assert same == pytest.approx(gap, abs=1e-13)
 
 
 # The paper's tables of Γ (main text and supplement), as AUC differences: its rows for intra_group
@@ -63,34 +62,22 @@ TABLE = {
 }
 
 
-@pytest.mark.parametrize("name", TABLE)
-def test_gap_weights_are_those_of_the_paper(name):
-    scores = make(*draw(5, weights="real"))
+def test_gap_weights_are_those_of_the_paper():
+    scores = table_of(*draw(5, weights="real"))
     (p0, p1), (q0, q1) = scores.prevalence_by_group, scores.group_share
-    expected = TABLE[name](scores.prevalence, p0, p1, q0, q1)
-    found = AucConstraint.named(name).gap_weights(scores.cell_weights)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    for name, weights in TABLE.items():
+        expected = weights(scores.prevalence, p0, p1, q0, q1)
+        found = AucConstraint.named(name).gap_weights(scores.cell_weights)
+        np.testing.assert_allclose(found, expected, atol=1e-12, err_msg=name)
 
 
-@pytest.mark.parametrize("name", constraint_names())
-def test_the_same_gap_from_its_gap_weights(name):
-    scores = make(*draw(6, weights="real"))
-    named = AucConstraint.named(name)
-    combined = AucConstraint.from_gap_weights(named.gap_weights(scores.cell_weights))
-    assert combined.values(scores)[0] == pytest.approx(named.values(scores)[0], abs=1e-13)
-
-
-@pytest.mark.parametrize("name", sorted(set(constraint_names()) - {"pair_error"}))
-def test_signed_area_between_the_curves_is_the_gap(name, sample):
+def test_signed_area_between_the_curves_is_the_gap(sample):
     _, scores = sample
-    constraint = AucConstraint.named(name)
-    for gap, pair in zip(constraint.values(scores), scores.pairs(), strict=True):
-        one, two = constraint.curves(scores, *pair)
-        assert one.difference(two).signed_area == pytest.approx(gap, abs=1e-12)
-
-
-def simplex(draw_float):
-    return draw_float / draw_float.sum()
+    for name in set(constraint_names()) - {"pair_error"}:
+        constraint = AucConstraint.named(name)
+        for gap, pair in zip(constraint.values(scores), scores.pairs(), strict=True):
+            one, two = constraint.curves(scores, *pair)
+            assert one.difference(two).signed_area == pytest.approx(gap, abs=1e-12)
 
 
 @given(st.integers(0, 10**6))
@@ -105,7 +92,7 @@ def test_fair_mixtures_are_the_difference_of_their_aucs(seed):
         vectors[-1].append(1.0 - sum(vectors[-1]))
     a, b, a2, b2 = map(np.array, vectors)
     constraint = AucConstraint.from_mixtures(a, b, a2, b2)
-    scores = make(*draw(seed, n=50, weights="real"))
+    scores = table_of(*draw(seed, n=50, weights="real"))
     matrix = auc_matrix(scores)
     direct = a @ matrix.values @ b - a2 @ matrix.values @ b2
     assert constraint.values(scores)[0] == pytest.approx(direct, abs=1e-12)
@@ -126,77 +113,38 @@ def test_theorem_one_decides_which_mixtures_are_refused(seed):
     if fair:
         AucConstraint.from_mixtures(*vectors)
     else:
-        with pytest.raises(ValueError, match=r"unfairness constraint \(Theorem 1\)"):
+        with pytest.raises(ValueError, match="unfairness"):
             AucConstraint.from_mixtures(*vectors)
-
-
-def test_mixtures_apply_to_every_pair_of_groups():
-    y, score, group, weight = draw(9, n_groups=4, weights="real")
-    scores = make(y, score, group, weight)
-    mixture = AucConstraint.from_mixtures([1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0])
-    np.testing.assert_allclose(
-        mixture.values(scores), AucConstraint.named("inter_group").values(scores), atol=1e-14
-    )
-
-
-def test_mixtures_are_checked():
-    good = [1, 0, 0, 0], [0, 0, 1, 0]
-    with pytest.raises(ValueError, match="four proportions"):
-        AucConstraint.from_mixtures([1, 0], *good, [1, 0, 0, 0])
-    with pytest.raises(ValueError, match="add up to one"):
-        AucConstraint.from_mixtures([0.5, 0, 0, 0], [0, 0, 1, 0], *good)
-    with pytest.raises(ValueError, match="non-negative"):
-        AucConstraint.from_mixtures([2, -1, 0, 0], [0, 0, 1, 0], *good)
-    with pytest.raises(ValueError, match="no AUC constraint named 'bsnp'; there are intra_group"):
-        AucConstraint.named("bsnp")
-    with pytest.raises(ValueError, match="no AUC constraint named"):
-        AucConstraint.named(["bnsp"])
-    with pytest.raises(TypeError, match="Expected a GroupedScores, not list"):
-        AucConstraint.named("bnsp").values([1, 2])
-    with pytest.raises(ValueError, match="alpha must be a number or several"):
-        AucConstraint.from_mixtures("x", *good, [1, 0, 0, 0])
-    with pytest.raises(ValueError, match="five finite numbers"):
-        AucConstraint.from_gap_weights([1, 2])
-    with pytest.raises(ValueError, match="depend on the data"):
-        AucConstraint.named("bnsp").gap_weights()
-    with pytest.raises(ValueError, match="two groups only"):
-        AucConstraint.named("bnsp").gap_weights(np.ones((2, 3)))
-    for constraint in (AucConstraint.named("pair_error"), AucConstraint.from_gap_weights([1] * 5)):
-        with pytest.raises(ValueError, match="no pair of curves"):
-            constraint.curves(make(*draw(0)))
-
-
-def test_every_entry_of_the_catalogue_is_fair_by_theorem_one():
-    rng = np.random.default_rng(0)
-    for notion in CATALOGUE.values():
-        weights = rng.uniform(0.1, 1, size=(2, 2))
-        W = AucConstraint.named(notion.name).coefficients(weights, 0, 1)
-        w = W - W.T
-        assert w[:2, 2:].sum() == pytest.approx(0.0, abs=1e-12)
-        assert notion.source
-        assert notion.formula
-        assert "{group}" in notion.sentence
 
 
 def test_an_empty_cell_gives_nan_with_the_reason_and_no_group_disappears():
     y, score, group, _ = draw(4, n_groups=3)
     keep = ~((y == 1) & (group == 2))
-    scores = make(y[keep], score[keep], group[keep])
+    scores = table_of(y[keep], score[keep], group[keep])
     bnsp = AucConstraint.named("bnsp")
     gaps = bnsp.values(scores)
     assert np.isnan(gaps).tolist() == [False, True, True]
-    assert bnsp.estimates(scores)[1].warnings == ("bnsp is undefined: there are no positives of 2",)
     assert np.isnan(largest(gaps))
     # The negatives of every group are there, and so is what needs only them.
     assert not np.isnan(AucConstraint.named("bpsn").values(scores)).any()
     roc = RocConstraint(on="both", rates=(0.25,)).values(scores)
     assert np.isnan(roc).tolist() == [False, False, False, False, True, True]
+    # In whatever order pairs are asked for.
+    settings = EstimateSettings(pairs=((2, 0), (0, 1)))
+    for constraint in (bnsp, RocConstraint(rates=(0.25,))):
+        for gap in constraint.estimates(scores, settings):
+            assert np.isnan(gap.value) == (gap.first == "2" and gap.on != "negatives")
+            if np.isnan(gap.value):
+                assert gap.warnings[0].startswith(gap.name)
+                assert "positives of 2" in gap.warnings[0]
+    assert not bnsp.certify(scores, tolerance=0.5).certified
+    assert "positives of 2" in str(bnsp.certify(scores, tolerance=0.5))
 
 
 def test_the_reason_names_only_the_cells_that_are_needed():
     y, score, group, _ = draw(4)
     keep = (y == group) | (group == 2)  # no negatives of 1, no positives of 0
-    scores = make(y[keep], score[keep], group[keep])
+    scores = table_of(y[keep], score[keep], group[keep])
 
     def reason(constraint):
         [gap] = constraint.estimates(scores)
@@ -205,31 +153,21 @@ def test_the_reason_names_only_the_cells_that_are_needed():
     def named(name):
         return reason(AucConstraint.named(name))
 
-    assert named("bnsp") == "bnsp is undefined: there are no positives of 0"
-    assert named("bpsn") == "bpsn is undefined: there are no negatives of 1"
-    assert named("intra_group").endswith("no negatives of 1 and no positives of 0")
+    assert named("bnsp").endswith("no positives of 0")
+    assert named("bpsn").endswith("no negatives of 1")
+    both = named("intra_group")
+    assert "negatives of 1" in both
+    assert "positives of 0" in both
     assert named("pair_error") is None
-    assert [reason(RocConstraint(on=on, rates=(0.5,))) for on in ("negatives", "positives")] == [
-        "roc_gap(negatives) is undefined: there are no negatives of 1",
-        "roc_gap(positives) is undefined: there are no positives of 0",
-    ]
-
-
-@pytest.mark.slow
-def test_many_groups_are_not_slow():
-    import time
-
-    y, score, group, _ = draw(1, n=20_000, n_groups=100, levels=None)
-    scores = make(y, score, group)
-    start = time.perf_counter()
-    gaps = [gap for name in constraint_names() for gap in AucConstraint.named(name).values(scores)]
-    assert len(gaps) == 8 * 4950
-    assert time.perf_counter() - start < 5.0
+    for on, cell in (("negatives", "negatives of 1"), ("positives", "positives of 0")):
+        told = reason(RocConstraint(on=on, rates=(0.5,)))
+        assert f"roc_gap({on})" in told
+        assert told.endswith(f"no {cell}")
 
 
 def test_the_largest_gap_of_many_pairs():
     y, score, group, _ = draw(12, n=400, n_groups=4, shift=0.8)
-    scores = make(y, score, group)
+    scores = table_of(y, score, group)
     constraint = AucConstraint.named("zero_aeg_negatives")
     values = constraint.values(scores)
     gap = largest(values)
@@ -240,28 +178,17 @@ def test_the_largest_gap_of_many_pairs():
 
 
 def test_words_say_who_is_better_off():
-    scores = make([0, 1, 0, 1] * 30, [1, 2, 2, 3] * 30, ["women", "women", "men", "men"] * 30)
+    scores = table_of([0, 1, 0, 1] * 30, [1, 2, 2, 3] * 30, ["women", "women", "men", "men"] * 30)
     [gap] = AucConstraint.named("inter_group").estimates(scores)
-    assert gap.words == (
-        "between the groups, ranking errors go against group women more often than against group "
-        "men: positives in group women rank below negatives in group men in 50.0% of pairs; "
-        "positives in group men rank below negatives in group women in 0.0%"
-    )
+    women, men = gap.words.index("in group women rank below"), gap.words.index("in group men rank")
+    assert women < gap.words.index(" 50.0%") < men < gap.words.index(" 0.0%")
+    assert "against group women more often" in gap.words
     words = Words(positives="people who repaid", groups={"women": "women", "men": "men"})
-    assert (
-        AucConstraint.named("inter_group")
-        .say(gap, words)
-        .startswith(
-            "between the groups, ranking errors go against women more often than against men: "
-            "people who repaid among women rank below negatives among men in 50.0% of pairs"
-        )
-    )
+    told = AucConstraint.named("inter_group").say(gap, words)
+    assert "people who repaid among women" in told
     assert AucConstraint.named("inter_group").ranks_higher(gap) == ("men", "women")
     pair_error = CATALOGUE["pair_error"]
     assert all("the first of them" in text for text in (pair_error.sentence, pair_error.mistake))
-
-
-# ---------------------------------------------------------------------- ROC constraints
 
 
 def split_roc(rows, label, first, second, rate):
@@ -289,7 +216,7 @@ def test_roc_gaps_of_some_pairs_and_of_groups_without_a_class(levels):
     y, score, group, weight = draw(3, n_groups=4, levels=levels, weights="real")
     kept = (group != 2) | (y == 1)
     columns = [column[kept] for column in (y, score, group, weight)]
-    rows, scores = reference.Rows(*columns), make(*columns)
+    rows, scores = reference.Rows(*columns), table_of(*columns)
     constraint, pairs = RocConstraint(on="both", rates=(0.2, 0.4)), [(3, 0), (2, 1), (0, 1)]
     values = constraint.values(scores, pairs).reshape(2, 3, 2)
     for label in (0, 1):
@@ -304,69 +231,13 @@ def test_roc_gaps_of_some_pairs_and_of_groups_without_a_class(levels):
                 assert value == pytest.approx(max((one, two), key=abs), abs=1e-9)
 
 
-@pytest.mark.slow
-@given(seed=st.integers(0, 10**6), levels=st.sampled_from([None, 4]))
-def test_reordering_or_renaming_the_groups_changes_no_more_than_the_sign(seed, levels):
-    y, score, group, weight = draw(seed, n=60, levels=levels, weights="real")
-    constraint = RocConstraint(on="both", rates=(0.125, 0.5))
-    one, two = (
-        constraint.estimates(make(y, score, np.array(names)[group], weight))
-        for names in (("a", "b"), ("z", "b"))
-    )
-    for here, there in zip(one, two, strict=True):
-        assert there.value == pytest.approx(-here.value, abs=1e-12)
-        assert (there.low, there.high) == pytest.approx((-here.high, -here.low), abs=1e-12)
-        assert there.p_value == pytest.approx(here.p_value, abs=1e-9, nan_ok=True)
-        sides = here.second_value, here.first_value
-        assert (there.first_value, there.second_value) == pytest.approx(sides, abs=1e-12)
-
-
-def test_two_identical_groups_with_a_ten_level_score_have_no_gap():
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 2000)
-    score = np.clip(np.round(1.5 * rng.normal(size=2000) + y), -4, 5)
-    scores = make(np.tile(y, 2), np.tile(score, 2), np.repeat(["a", "b"], 2000))
-    assert len(np.unique(score)) == 10
-    values = RocConstraint(on="both", rates=(0.125, 0.25, 0.5)).values(scores)
-    np.testing.assert_allclose(values, 0.0, atol=1e-12)
-
-
 def test_interval_is_cut_into_rates():
     assert RocConstraint(interval=(0.1, 0.3), n_rates=3).rates == (0.1, 0.2, 0.3)
     assert len(RocConstraint(interval=(0.1, 0.3)).rates) == 9
     assert RocConstraint(interval=(0.1, 0.11)).rates == (0.1, 0.11)
-    assert RocConstraint(interval=(0.1, 0.3), n_rates=3).name == (
-        "roc_gap(both; 3 rates from 0.1 to 0.3)"
-    )
+    assert "3 rates from 0.1 to 0.3" in RocConstraint(interval=(0.1, 0.3), n_rates=3).name
     assert RocConstraint(rates=[0.25]).rates == (0.25,)
     assert RocConstraint(rates=0.25).rates == (0.25,)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (dict(), "needs rates"),
-        (dict(rates=(0.0, 0.5)), "strictly between 0 and 1"),
-        (dict(rates=(1.5,)), "strictly between 0 and 1"),
-        (dict(rates=(np.nan,)), "strictly between 0 and 1"),
-        (dict(rates=(0.5, 0.5)), "repeats one"),
-        (dict(on="women", rates=(0.5,)), "on must be"),
-        (dict(rates=(0.5,), tolerance=-0.1), "tolerance must be"),
-        (dict(rates=(0.5,), interval=(0.1, 0.2)), "either rates or an interval"),
-        (dict(interval=(0.4, 0.2)), "0 ≤ low < high ≤ 1"),
-        (dict(interval=0.4), "An interval of rates is two numbers"),
-        (dict(interval=(0.1, 0.2, 0.3)), "An interval of rates is two numbers"),
-        (dict(interval=(0.0, 0.2), n_rates=0), "n_rates ≥ 1"),
-        (dict(interval=(0.1, 0.2), n_rates=1), "n_rates ≥ 2"),
-        (dict(interval=(0.1, 0.2), n_rates=2.9), "whole n_rates"),
-        (dict(rates="x"), "rates must be a number or several, not 'x'"),
-        (dict(rates=(0.5,), tolerance="x"), "tolerance must be"),
-        (dict(rates=(0.5,), n_rates=3), "give interval as well"),
-    ],
-)
-def test_bad_roc_constraints(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        RocConstraint(**arguments)
 
 
 def test_intervals_of_rates_may_begin_at_zero_and_end_at_one():
@@ -379,15 +250,17 @@ def test_intervals_of_rates_may_begin_at_zero_and_end_at_one():
     assert RocConstraint(interval=(0, 0.01)).rates == (0.01,)
     fair = RocConstraint(interval=(0, 0.25), n_rates=4)
     assert replace(fair, tolerance=0.1).rates == fair.rates
-    assert fair.name == "roc_gap(both; 4 rates from 0 to 0.25)"
+    assert "4 rates from 0 to 0.25" in fair.name
 
 
 def test_constraints_are_values():
     for constraint in (
         AucConstraint.named("bnsp", tolerance=0.02),
         AucConstraint.from_mixtures([1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1]),
-        AucConstraint.from_gap_weights([0, 0, 1, 1, 1]),
         RocConstraint(interval=(0.1, 0.3), n_rates=5, tolerance=0.01),
+        RateConstraint("fpr", "fnr", cuts=Cuts(between=(0.1, 0.4)), tolerance=0.02),
+        CurveConstraint(at=[0.1, 0.2], tolerance=0.1),
+        Cuts(thresholds=600, inclusive=True, selected="low"),
     ):
         copy = pickle.loads(pickle.dumps(constraint))
         assert copy == constraint
@@ -400,28 +273,13 @@ def test_as_constraints():
     assert as_constraints(roc) == [roc]
     assert as_constraints(["bpsn", roc]) == [AucConstraint.named("bpsn"), roc]
     assert as_constraints(()) == []
-    with pytest.raises(TypeError, match="not float"):
-        as_constraints([0.5])
-    with pytest.raises(TypeError, match="being an iterator: give a list"):
-        as_constraints(name for name in ["bnsp"])
-
-
-# ---------------------------------------------------------------------- pairs, rates and intervals
-
-
-def test_pairs_may_come_in_any_order():
-    y, score, group, _ = draw(4, n_groups=3)
-    keep = ~((y == 1) & (group == 2))
-    scores = make(y[keep], score[keep], group[keep])
-    settings = EstimateSettings(pairs=((2, 0), (0, 1)))
-    for constraint in (AucConstraint.named("intra_group"), RocConstraint(rates=(0.25,))):
-        for gap in constraint.estimates(scores, settings):
-            if np.isnan(gap.value):
-                assert gap.warnings == (f"{gap.name} is undefined: there are no positives of 2",)
+    for bad, named in (([0.5], "float"), (0, "int"), (iter(["bnsp"]), "iterator")):
+        with pytest.raises(TypeError, match=named):
+            as_constraints(bad)
 
 
 def test_families_asked_differently_are_estimated_differently():
-    scores = make(*draw(4, n=200))
+    scores = table_of(*draw(4, n=200))
     notion = AucConstraint.named("bnsp")
     levels = [EstimateSettings(0.95), EstimateSettings(0.5)]
     wide, narrow = family_estimates(scores, [notion, notion], levels)
@@ -430,34 +288,44 @@ def test_families_asked_differently_are_estimated_differently():
 
 
 def test_rates_that_agree_to_four_digits_have_names_of_their_own():
-    keys = RocConstraint(on="negatives", rates=(0.12345, 0.12346)).keys("ab")
-    assert [key.kind for key in keys] == [
-        "roc_gap(negatives) at 0.12345",
-        "roc_gap(negatives) at 0.12346",
-    ]
+    one, two = RocConstraint(on="negatives", rates=(0.12345, 0.12346)).keys("ab")
+    assert (one.kind[-7:], two.kind[-7:]) == ("0.12345", "0.12346")
 
 
-@pytest.mark.slow
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10**6), levels=st.sampled_from([None, 3, 8]))
 def test_intervals_and_p_values_of_roc_gaps_do_not_contradict_each_other(seed, levels):
     y, score, group, weight = draw(seed, n=50, levels=levels, weights="real")
-    for gap in RocConstraint(rates=(0.1, 0.3)).estimates(make(y, score, group, weight)):
-        assert gap.low <= gap.value <= gap.high
-        assert gap.differs_from_zero == (gap.p_value <= 0.05)
+    constraint = RocConstraint(on="both", rates=(0.1, 0.3))
+    one, two = (
+        constraint.estimates(table_of(y, score, np.array(names)[group], weight))
+        for names in (("a", "b"), ("z", "b"))
+    )
+    for here, there in zip(one, two, strict=True):
+        assert here.low <= here.value <= here.high
+        assert here.differs_from_zero == (here.p_value <= 0.05)
+        # Renaming the groups turns the sign, and nothing else.
+        assert there.value == pytest.approx(-here.value, abs=1e-12)
+        assert (there.low, there.high) == pytest.approx((-here.high, -here.low), abs=1e-12)
+        assert there.p_value == pytest.approx(here.p_value, abs=1e-9, nan_ok=True)
+        sides = here.second_value, here.first_value
+        assert (there.first_value, there.second_value) == pytest.approx(sides, abs=1e-12)
 
 
-# ---------------------------------------------------------------------- certificates
-
-
-@pytest.mark.parametrize("shift", [0.0, 0.1, 0.4])
 @pytest.mark.parametrize(
-    "family",
-    [*constraint_names(), RocConstraint(on="both", rates=(0.25,)), CurveConstraint(at=(0.2,))],
+    ("family", "shift"),
+    [
+        ("bnsp", 0.0),
+        ("pair_error", 0.1),
+        ("zero_aeg_negatives", 0.4),
+        (RocConstraint(on="both", rates=(0.25,)), 0.1),
+        (CurveConstraint(at=(0.2,)), 0.0),
+    ],
     ids=str,
 )
 def test_all_gaps_are_certified_by_their_own_ninety_percent_intervals(family, shift):
     """Two one-sided tests, by hand; cells of hundreds make next to no difference."""
-    scores = make(*draw(3, n=3000, n_groups=3, levels=None, shift=shift))
+    scores = table_of(*draw(3, n=3000, n_groups=3, levels=None, shift=shift))
     [family] = as_constraints(family)
     estimates = family.estimates(scores, EstimateSettings(0.90))
     bounds = [max(abs(estimate.low), abs(estimate.high)) for estimate in estimates]
@@ -472,15 +340,47 @@ def test_all_gaps_are_certified_by_their_own_ninety_percent_intervals(family, sh
     assert found.smallest[1] == scores.cell_counts.reshape(-1)[family.cells(3).any(axis=0)].min()
 
 
-def test_an_empty_cell_is_not_certified():
-    y, score, group, _ = draw(0, n=500, n_groups=2)
-    kept = ~((y == 1) & (group == 1))
-    scores = make(y[kept], score[kept], group[kept])
-    found = AucConstraint.named("bnsp").certify(scores, tolerance=0.5)
-    assert not found.certified
-    assert str(found) == "Not certified: bnsp is undefined: there are no positives of 1."
+GOOD = [1, 0, 0, 0], [0, 0, 1, 0]
 
 
-def test_constraints_that_are_none():
-    with pytest.raises(TypeError, match=r"^constraints must be a name, .* not int\.$"):
-        as_constraints(0)
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: AucConstraint.from_mixtures([1, 0], *GOOD, [1, 0, 0, 0]), "four proportions"),
+        (lambda: AucConstraint.from_mixtures([0.5, 0, 0, 0], GOOD[1], *GOOD), "add up to one"),
+        (lambda: AucConstraint.from_mixtures([2, -1, 0, 0], GOOD[1], *GOOD), "non-negative"),
+        (lambda: AucConstraint.from_mixtures("x", *GOOD, [1, 0, 0, 0]), "alpha must be"),
+        (lambda: AucConstraint.named("bsnp"), "bsnp.*intra_group"),
+        (lambda: AucConstraint.named(["bnsp"]), "bnsp"),
+        (lambda: AucConstraint.from_gap_weights([1, 2]), "five finite numbers"),
+        (lambda: AucConstraint.named("bnsp").gap_weights(), "depend on the data"),
+        (lambda: AucConstraint.named("bnsp").gap_weights(np.ones((2, 3))), "two groups only"),
+        (lambda: AucConstraint.named("pair_error").curves(table_of(*draw(0))), "no pair of curves"),
+    ],
+)
+def test_bad_auc_constraints(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+    with pytest.raises(TypeError, match="GroupedScores, not list"):
+        AucConstraint.named("bnsp").values([1, 2])
+
+
+def test_bad_roc_constraints():
+    for message, *cases in (
+        ("needs rates", {}),
+        ("strictly between", {"rates": (0.0, 0.5)}, {"rates": (1.5,)}, {"rates": (np.nan,)}),
+        ("repeats one", {"rates": (0.5, 0.5)}),
+        ("on must be", {"on": "women", "rates": (0.5,)}),
+        ("either rates or", {"rates": (0.5,), "interval": (0.1, 0.2)}),
+        ("low < high", {"interval": (0.4, 0.2)}),
+        ("two numbers", {"interval": 0.4}, {"interval": (0.1, 0.2, 0.3)}),
+        ("n_rates ≥ 1", {"interval": (0.0, 0.2), "n_rates": 0}),
+        ("n_rates ≥ 2", {"interval": (0.1, 0.2), "n_rates": 1}),
+        ("whole n_rates", {"interval": (0.1, 0.2), "n_rates": 2.9}),
+        ("rates must be .*'x'", {"rates": "x"}),
+        ("tolerance", {"rates": (0.5,), "tolerance": -0.1}, {"rates": (0.5,), "tolerance": "x"}),
+        ("interval", {"rates": (0.5,), "n_rates": 3}),
+    ):
+        for arguments in cases:
+            with pytest.raises(ValueError, match=message):
+                RocConstraint(**arguments)

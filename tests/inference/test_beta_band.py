@@ -51,19 +51,13 @@ def missed(n, delta):
     return 1.0 - chance_inside(np.asarray(low[1:]), np.asarray(high[:-1]))
 
 
-@pytest.mark.parametrize("n", [1, 2, 9, 10, 11, 37, 150, 333, 777])
-@pytest.mark.parametrize("delta", [0.3, 0.05, 0.0166, 0.01, 0.00083])
+@pytest.mark.parametrize("n", [1, 9, 10, 11, 37, 333])
+@pytest.mark.parametrize("delta", [0.3, 0.0166, 0.00083])
 def test_the_level_is_kept_and_nearly_used(n, delta):
     found = missed(n, delta)
     assert found <= delta + 1e-12
     if n >= 10:
         assert found > 0.75 * delta
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "delta"), [(3_000, 0.01), (7_000, 0.005), (LARGEST, 0.0025)])
-def test_the_level_of_large_samples(n, delta):
-    assert 0.8 * delta < missed(n, delta) <= delta
 
 
 def test_the_table_is_what_makes_steps_in_between_safe():
@@ -85,31 +79,3 @@ def test_bounds_are_bounds_of_shares(n):
     assert (share <= high).all()
     assert (np.diff(low) >= 0.0).all()
     np.testing.assert_allclose(low, 1.0 - high[::-1], atol=1e-12)
-
-
-def test_the_band_is_narrower_than_that_of_the_inequality():
-    n, delta = 2_000, 0.01
-    low, high = share_bounds(n, delta)
-    half = np.sqrt(np.log(2.0 / delta) / (2.0 * n))
-    assert high[20] - low[20] < 0.5 * 2.0 * half
-    assert high[n // 2] - low[n // 2] < 1.35 * 2.0 * half
-
-
-@pytest.mark.parametrize("levels", [None, 4])
-def test_samples_of_any_law_stay_inside(levels):
-    rng, n, delta = np.random.default_rng(0), 60, 0.2
-    low, high = share_bounds(n, delta)
-    wrong = 0
-    for _ in range(2_000):
-        score = rng.random(n)
-        if levels:
-            score = np.ceil(score * levels) / levels
-            cuts = np.arange(levels + 1) / levels
-        else:
-            cuts = np.concatenate([score, np.nextafter(score, -1.0)])
-        seen = (score[:, None] > cuts).sum(axis=0)
-        true = 1.0 - cuts
-        wrong += bool(((true < low[seen] - 1e-9) | (true > high[seen] + 1e-9)).any())
-    assert wrong / 2_000 <= delta + 2.0 * np.sqrt(delta * (1 - delta) / 2_000)
-    if not levels:
-        assert wrong / 2_000 > 0.7 * delta

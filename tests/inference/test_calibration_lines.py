@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
+from support.making import often
 
 from evenscore import GroupedScores
 from evenscore.inference.calibration_lines import calibration_lines
@@ -43,8 +44,7 @@ def test_two_scores_by_hand():
     assert half == pytest.approx(np.sqrt((1 / 10 + 1 / 30) * n / (n - 2)) * 1.9873, rel=1e-3)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n", [300, 12_000])  # of few everybody counts, of many also blocks
+@pytest.mark.parametrize(("weighted", "n"), [(True, 300), (False, 12_000)])  # many: in blocks
 def test_it_is_scikit_learns(weighted, n):
     y, score, group, weight = people(1, n, weighted=weighted)
     found = calibration_lines(table(y, score, group, sample_weight=weight))
@@ -65,8 +65,7 @@ def naive_errors(x, y, weight, cluster):
     return np.sqrt(np.diag(bread @ (sums.T @ sums) @ bread))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize(("weighted", "clustered"), [(True, False), (False, True)])
 def test_intervals_are_the_sandwichs(weighted, clustered):
     y, score, group, weight = people(2, 12_000, weighted=weighted)
     rows = np.arange(len(y)) // (5 if clustered else 1)
@@ -99,7 +98,7 @@ def test_other_scores_are_standardised():
     assert found.intercept.value[0] == pytest.approx(a, abs=2e-6)
     assert found.slope.value[0] == pytest.approx(b, abs=2e-6)
     assert np.isnan(found.in_the_large.value).all()
-    assert found.in_the_large.reason[0] == "the scores do not lie strictly between 0 and 1"
+    assert "between 0 and 1" in found.in_the_large.reason[0]
     # Neither the unit of the score nor its origin matters.
     for other in (1e200 * marks, marks - 600.0):
         again = calibration_lines(table(y, other, group))
@@ -125,19 +124,19 @@ def test_reasons_in_the_place_of_numbers():
         assert (np.isnan(lines.slope.value) == [bool(r) for r in lines.slope.reason]).all()
         return lines.slope.reason
 
-    apart = "positives and negatives do not overlap: the slope has no bound"
-    assert reasons([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4]) == (apart, apart)
-    assert reasons([0, 0, 1, 1], [0.1, 0.3, 0.3, 0.4]) == (apart, apart)  # they touch
-    assert reasons([1, 1, 0, 0], [0.1, 0.2, 0.3, 0.4])[0] == apart
+    for y, score in (
+        ([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4]),
+        ([0, 0, 1, 1], [0.1, 0.3, 0.3, 0.4]),  # they touch
+        ([1, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]),
+    ):
+        assert all("do not overlap" in reason for reason in reasons(y, score))
     assert reasons([0, 1, 0, 1], [0.3] * 4) == ("all scores are equal",) * 2
-    assert reasons([0, 0, 1], [0.1, 0.2, 0.3], list("aab"))[1:] == (
-        "there are no positives",
-        "there are no negatives",
-    )
+    missing = reasons([0, 0, 1], [0.1, 0.2, 0.3], list("aab"))[1:]
+    assert missing == ("there are no positives", "there are no negatives")
     few = calibration_lines(table([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], ["a"] * 4))
     assert not np.isnan(few.slope.value[0])
     assert np.isnan(few.slope.low[0])
-    assert few.slope.reason[0] == "no interval: a class is worth fewer than 10 observations"
+    assert "10 observations" in few.slope.reason[0]
 
 
 def test_scores_that_differ_in_the_last_digit_only_are_equal():
@@ -158,30 +157,18 @@ def test_scores_next_to_zero_and_one():
     assert np.isfinite(found.slope.low[0])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("n", "a", "kind"),
-    [(60, 0.0, ""), (120, -1.5, ""), (300, 0.0, "weights"), (400, 0.0, "clusters")],
-)
-def test_coverage(n, a, kind):
-    """The scores of a cluster are alike; outcomes given them are not."""
-    rng, runs, held = np.random.default_rng(3), 400, np.zeros(3)
-    cluster = np.arange(n) // 8 if kind == "clusters" else None
-    done = 0
+def test_coverage():
+    """With weights and clusters: the scores of a cluster are alike, outcomes given them are not."""
+    rng, n, a = np.random.default_rng(3), 400, -0.5
+    cluster, runs, held = np.arange(n) // 4, often(120), np.zeros(3)
     for _ in range(runs):
-        x = rng.normal(size=n)
-        x = x if cluster is None else x[cluster]
+        x = rng.normal(size=n)[cluster]
         y = (rng.random(n) < expit(a + x)).astype(int)
-        weight = rng.gamma(2.0, size=n) if kind == "weights" else None
+        weight = rng.gamma(2.0, size=n)
         found = calibration_lines(
             table(y, expit(x), ["a"] * n, sample_weight=weight, cluster=cluster)
         )
-        lines = found.intercept, found.slope, found.in_the_large
-        if np.isnan(found.slope.low[0]):
-            continue
-        done += 1
-        truths = zip(lines, (a, 1.0, a), strict=True)
+        truths = zip((found.intercept, found.slope, found.in_the_large), (a, 1.0, a), strict=True)
         held += [line.low[0] <= truth <= line.high[0] for line, truth in truths]
-    assert done > 0.9 * runs
-    assert (held / done > 0.915).all()
-    assert (held / done < 0.99).all()
+    assert (held / runs > 0.95 - 2.5 * np.sqrt(0.05 * 0.95 / runs)).all()
+    assert np.mean(held / runs) < 0.99

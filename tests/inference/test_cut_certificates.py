@@ -1,16 +1,14 @@
 """Certificates at cuts: what they say, against loops over cuts; when they are refused."""
 
-import sys
 from pathlib import Path
-from statistics import NormalDist
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.making import draw, often
+from support.making import draw, often, table_of
 
-from evenscore import Cuts, GroupedScores, RateConstraint
+from evenscore import Cuts, RateConstraint
 from evenscore.inference import CutCertificate, certify_rates
 from evenscore.inference.beta_band import share_bounds
 from evenscore.inference.cut_gaps import RateErrors, widened_range
@@ -20,12 +18,6 @@ from evenscore.scores.selection import Ladder
 
 METHODS = ("intersection_union", "band", "finite_sample")
 Z = 1.6448536269514722
-
-
-def make(y, score, group, weight=None, **more):
-    return GroupedScores.from_arrays(
-        y, score, sensitive_features=group, sample_weight=weight, **more
-    )
 
 
 def certified(scores, *rates, cuts=None, tolerance=0.05, **more) -> CutCertificate:
@@ -45,15 +37,12 @@ def certified(scores, *rates, cuts=None, tolerance=0.05, **more) -> CutCertifica
 def even(n, n_groups=2, gap=0.0, seed=0, **more):
     rng = np.random.default_rng(seed)
     y, group = rng.integers(0, 2, n), rng.integers(0, n_groups, n)
-    return make(y, rng.normal(size=n) + y + gap * group, group, **more)
-
-
-# ---------------------------------------------------------------------- what is said
+    return table_of(y, rng.normal(size=n) + y + gap * group, group, **more)
 
 
 @pytest.mark.parametrize("weights", [None, "real"])
 def test_thresholds_reach_what_a_loop_over_them_does(weights):
-    scores = make(*draw(3, n=600, n_groups=3, levels=None, weights=weights))
+    scores = table_of(*draw(3, n=600, n_groups=3, levels=None, weights=weights))
     kind = Cuts(thresholds=(0.2, 0.9))
     found = certified(scores, "fpr", "selection", cuts=kind)
     ladder, most = kind.ladder(scores), 0.0
@@ -69,11 +58,10 @@ def test_thresholds_reach_what_a_loop_over_them_does(weights):
     assert not certified(scores, "fpr", "selection", cuts=kind, tolerance=most - 1e-9).certified
 
 
-@pytest.mark.parametrize("weights", [None, "real"])
-@pytest.mark.parametrize("of", ["everyone", "negatives"])
+@pytest.mark.parametrize(("of", "weights"), [("everyone", "real"), ("negatives", None)])
 def test_cuts_named_by_shares_have_the_errors_of_their_gaps(of, weights):
     """Those of the shares among them: what intervals of the same gaps are made of."""
-    scores = make(*draw(3, n=600, n_groups=3, levels=None, weights=weights))
+    scores = table_of(*draw(3, n=600, n_groups=3, levels=None, weights=weights))
     cuts = Cuts(at=(0.2, 0.5), of=of)
     gaps = RateConstraint("fnr", "selection", cuts=cuts).estimates(scores)
     most = max(abs(gap.value) + Z * gap.standard_error for gap in gaps)
@@ -85,61 +73,19 @@ def test_cuts_named_by_shares_have_the_errors_of_their_gaps(of, weights):
     assert most >= certified(scores, "fnr", "selection", cuts=numbers).reach - 1e-12
 
 
-@pytest.mark.slow
-def test_a_gap_that_changes_with_the_cut_is_not_certified_at_a_share_by_mistake():
-    """At the boundary: few negatives fix the cut, and one group's positives are crowded there."""
-    rng = np.random.default_rng(0)
-    cuts = Cuts(at=0.1, of="negatives")
-    cut, apart = 1.2815515655446004, 0.1  # ten percent of negatives are above
-    # Positives of the first group are N(1, 1), 38.9 % above; of the second N(m, 0.7), 48.9 %.
-    above = 0.38914 + apart
-    mean = cut - 0.7 * NormalDist().inv_cdf(1.0 - above)
-    y = np.repeat([0, 1], [400, 2_000])
-    group = np.concatenate([np.arange(400) % 2, np.arange(2_000) % 2])
-    found = {True: 0, False: 0}
-    for _ in range(200):
-        normal = rng.normal(size=len(y))
-        score = normal + y
-        second = (y == 1) & (group == 1)
-        score[second] = mean + 0.7 * normal[second]
-        scores = make(y, score, group)
-        ladder = cuts.ladder(scores)
-        for by_share in found:
-            found[by_share] += certify_rates(
-                ladder,
-                [CATALOGUE["fnr"]],
-                cuts.steps(ladder),
-                tolerance=apart,
-                shares=cuts.at if by_share else (),
-            ).certified
-    assert found[True] / 200 <= 0.05 + 3.0 * 0.0155
-    assert found[False] > found[True]
-
-
-def test_a_finite_sample_certificate_at_a_share_looks_at_the_cuts_that_may_be_meant():
-    scores = even(3_000, seed=1)
-    share = certified(scores, "fpr", cuts=Cuts(at=0.3), method="finite_sample")
-    ladder = Cuts(at=0.3).ladder(scores)
-    step = ladder.last_up_to(0.3)
-    number = Cuts(thresholds=ladder.threshold(step, inclusive=False))
-    assert share.reach > certified(scores, "fpr", cuts=number, method="finite_sample").reach
-
-
 def test_a_coarse_score_is_told_by_what_its_cuts_select():
     rng = np.random.default_rng(0)
     y, group = rng.integers(0, 2, (2, 20_000))
     score = np.repeat([2.0, 1.0, 0.0], [4_240, 9_760, 6_000])  # cuts select 21.2 % and 70 %
-    scores = make(y, score, group)
+    scores = table_of(y, score, group)
     found = certified(scores, "selection", cuts=Cuts(at=(0.6, 0.65)), tolerance=0.1)
     assert found.certified
-    assert "at the cut that selects 21.2% of everyone the" in found.words
+    assert "selects 21.2% of everyone" in found.words
     assert found.low == found.high == pytest.approx(0.212)
-    first, _ = Cuts(at=(0.6, 0.65)).texts()
-    assert first == "at the cut that selects at most 60% of everyone"
 
 
 def test_a_range_reaches_what_a_loop_over_the_widened_range_does():
-    scores = make(*draw(3, n=600, levels=None))
+    scores = table_of(*draw(3, n=600, levels=None))
     cuts = Cuts(between=(0.2, 0.5))
     ladder = cuts.ladder(scores)
     n = scores.cell_counts.sum()
@@ -161,17 +107,16 @@ def test_a_range_reaches_what_a_loop_over_the_widened_range_does():
     assert certified(scores, "fnr", cuts=cuts, tolerance=0.6).high == 0.5
 
 
-@pytest.mark.parametrize("of", ["everyone", "negatives", "positives"])
-@pytest.mark.parametrize("side", ["high", "low"])
+@pytest.mark.parametrize(("of", "side"), [("everyone", "low"), ("negatives", "high")])
 def test_a_range_is_widened_by_standard_errors_of_the_share(of, side):
     """Also where weights go with scores: against the spread of the share over samples."""
     rng = np.random.default_rng(0)
     shares, spans = [], []
-    for _ in range(300):
+    for _ in range(200):
         y = rng.integers(0, 2, 1_000)
         normal = rng.normal(size=1_000)
         weight = rng.gamma(2.0, size=1_000) * np.where(normal > 0.0, 4.0, 1.0)
-        ladder = Ladder.make(make(y, normal + y, y * 0, weight), of, side)
+        ladder = Ladder.make(table_of(y, normal + y, y * 0, weight), of, side)
         shares.append(ladder.share[ladder.step_at(0.9, inclusive=False)])
         share = float(np.mean(shares))
         first, last = widened_range(ladder, share, share)
@@ -182,7 +127,7 @@ def test_a_range_is_widened_by_standard_errors_of_the_share(of, side):
 @given(st.integers(0, 10**6), st.sampled_from(["high", "low"]), st.sampled_from([4, None]))
 def test_a_widened_range_holds_the_range(seed, side, levels):
     cuts = Cuts(between=(0.2, 0.5), selected=side)
-    ladder = cuts.ladder(make(*draw(seed, n=60, levels=levels, weights="real")))
+    ladder = cuts.ladder(table_of(*draw(seed, n=60, levels=levels, weights="real")))
     [(first, last)] = cuts.steps(ladder)
     if first <= last:
         outer, end = widened_range(ladder, 0.2, 0.5)
@@ -190,7 +135,7 @@ def test_a_widened_range_holds_the_range(seed, side, levels):
 
 
 def test_widening_by_hand():
-    scores = make([0, 1] * 5_000, range(10_000), list("ab") * 5_000)
+    scores = table_of([0, 1] * 5_000, range(10_000), list("ab") * 5_000)
     ladder = Cuts(between=(0.2, 0.5)).ladder(scores)
     first, last = widened_range(ladder, 0.2, 0.5)
     assert first == np.floor(2_000 - 2.576 * 40.0)  # √(0.2 · 0.8 · 10⁴) = 40
@@ -204,7 +149,7 @@ def test_a_band_certifies_a_stretch_of_the_range():
     score = rng.normal(size=n) + y
     # Above 1.5 the second group loses points: gaps at the strictest cuts alone.
     score = np.where((group == 1) & (score > 1.5), 1.5 + 0.5 * (score - 1.5), score)
-    scores = make(y, score, group)
+    scores = table_of(y, score, group)
     cuts = Cuts(between=(0.02, 0.5))
     found = certified(scores, cuts=cuts, method="band", tolerance=0.04)
     assert found.certified
@@ -219,8 +164,7 @@ def test_a_band_certifies_a_stretch_of_the_range():
         assert (size + 2.5 * error <= 0.04).all()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("rate", RATES, ids=lambda rate: rate.name)
+@pytest.mark.parametrize("rate", [RATES[1], RATES[-2]], ids=lambda rate: rate.name)
 def test_bounds_for_any_law_hold_rates_at_all_cuts(rate):
     """Joint over cuts and groups, in samples of 80 of a law with ties, at a level of 60 %."""
     rng = np.random.default_rng(0)
@@ -228,12 +172,12 @@ def test_bounds_for_any_law_hold_rates_at_all_cuts(rate):
     law = rng.dirichlet(np.ones(8), (2, 2))
     shares = np.array([[0.3, 0.2], [0.3, 0.2]])
     above = 1.0 - np.cumsum(law, axis=2)  # true shares of each cell above each score
-    held, samples = 0, often(100)
+    held, samples = 0, often(60)
     for _ in range(samples):
         cell = rng.choice(4, size=160, p=shares.reshape(-1))
         y, group = np.divmod(cell, 2)
         score = np.array([rng.choice(values, p=law[a, b]) for a, b in zip(y, group, strict=True)])
-        ladder = Ladder.make(make(y, score, group, group_order=[0, 1]), "everyone", "high")
+        ladder = Ladder.make(table_of(y, score, group, group_order=[0, 1]), "everyone", "high")
         exact = ExactRates(ladder, [rate], [0, 1], 0.4)
         steps = np.arange(1, ladder.n_steps)
         low, high = exact.at(rate, ladder.selected(steps))
@@ -266,39 +210,6 @@ def test_a_finite_sample_certificate_is_made_of_bands_of_the_cells():
     assert found.reach == pytest.approx(max(b - c, d - a))
 
 
-def test_the_range_of_a_finite_sample_certificate_holds_the_cuts_meant():
-    """Coarse scores, where the cut at a share selects less than that."""
-    rng = np.random.default_rng(0)
-    law = np.array([0.25, 0.2, 0.15, 0.2, 0.12, 0.08])
-    above = 1.0 - np.cumsum(law)
-    outside = 0
-    for _ in range(400):
-        score = rng.choice(6, size=200, p=law)
-        ladder = Ladder.make(make(score * 0, score, score * 0, pos_label=1), "everyone", "high")
-        exact = ExactRates(ladder, [CATALOGUE["selection"]], [0], 0.2)
-        first, last = exact.widened(0.15, 0.3)
-        true = [t for t in range(6) if 0.15 <= above[t] <= 0.3]
-        true += [int(np.argmax(above <= 0.15)), int(np.argmax(above <= 0.3))]
-        steps = [ladder.step_at(t, inclusive=False) for t in true]
-        outside += not all(first <= step <= last for step in steps)
-    assert outside / 400 <= 0.1
-
-
-# ---------------------------------------------------------------------- orders between them
-
-
-@pytest.mark.slow
-@settings(max_examples=15)
-@given(st.integers(0, 10**6), st.sampled_from(["fpr", "fnr", "selection", "error"]))
-def test_stricter_methods_reach_less(seed, name):
-    scores = make(*draw(seed, n=300, levels=None))
-    cuts = Cuts(between=(0.2, 0.6))
-    plain, _, finite = (certified(scores, name, cuts=cuts, method=m) for m in METHODS)
-    assert plain.reach <= finite.reach + 1e-12
-    assert not plain.certified
-    assert plain.lacking in ("data", "evenness")
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_more_rates_groups_and_confidence_never_help(method):
     scores = even(6_000, n_groups=3)
@@ -313,27 +224,18 @@ def test_more_rates_groups_and_confidence_never_help(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=12)
+@settings(max_examples=often(4))
 @given(seed=st.integers(0, 10**6))
 def test_names_order_and_scale_do_not_matter(method, seed):
     y, score, group, _ = draw(seed, n=200, n_groups=3, levels=20)
-    one = certified(make(y, score, group), method=method)
+    one = certified(table_of(y, score, group), method=method)
     order = np.random.default_rng(seed).permutation(len(y))
     names = np.array(["", "<b>", "x and y"], dtype=object)  # in this order
-    two = certified(make(y[order], np.exp(score[order]), names[group[order]]), method=method)
+    two = certified(table_of(y[order], np.exp(score[order]), names[group[order]]), method=method)
     assert (one.reach, one.needed, one.lacking) == (two.reach, two.needed, two.lacking)
-    turned = certified(make(y, score, group, group_order=[2, 1, 0]), method=method)
+    turned = certified(table_of(y, score, group, group_order=[2, 1, 0]), method=method)
     if method != "band":  # its bridges are drawn for groups in order
         assert one.reach == pytest.approx(turned.reach)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_the_same_certificate_every_time(method):
-    scores = even(3_000)
-    assert certified(scores, method=method) == certified(scores, method=method)
-
-
-# ---------------------------------------------------------------------- how many people
 
 
 def test_errors_shrink_with_the_root_of_the_number_of_people():
@@ -372,7 +274,7 @@ def test_without_outcomes_selection_is_certified(method):
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, 60_000)
     score = rng.normal(size=60_000)
-    found = certified(make(group * 0, score, group, pos_label=1), "selection", method=method)
+    found = certified(table_of(group * 0, score, group, pos_label=1), "selection", method=method)
     assert found.certified
     assert found.smallest[0].startswith("people of ")
 
@@ -380,7 +282,7 @@ def test_without_outcomes_selection_is_certified(method):
 def test_an_empty_cell_is_not_certified():
     y, score, group, _ = draw(0, n=2_000, levels=None)
     kept = (y == 0) | (group == 0)
-    scores = make(y[kept], score[kept], group[kept])
+    scores = table_of(y[kept], score[kept], group[kept])
     for method in METHODS:
         found = certified(scores, method=method, tolerance=0.9)
         assert not found.certified
@@ -393,139 +295,64 @@ def test_clusters_and_weights_cost_certainty():
     y, score, group, _ = draw(0, n=2_000, levels=None)
     twice = [np.repeat(column, 2) for column in (y, score, group)]
     cluster = np.repeat(np.arange(len(y)), 2)
-    plain = certified(make(*twice))
-    assert certified(make(*twice, cluster=cluster)).reach > plain.reach
+    plain = certified(table_of(*twice))
+    assert certified(table_of(*twice, cluster=cluster)).reach > plain.reach
     weight = np.random.default_rng(0).gamma(0.5, size=len(y)) + 0.01
-    weighted = certified(make(y, score, group, weight))
-    assert weighted.needed > 1.5 * certified(make(y, score, group)).needed
+    weighted = certified(table_of(y, score, group, weight))
+    assert weighted.needed > 1.5 * certified(table_of(y, score, group)).needed
 
 
-def test_people_who_are_there_five_times_are_not_five_people():
-    y, score, group, _ = draw(0, n=1_500, levels=None)
-    fivefold = [np.repeat(column, 5) for column in (y, score, group)]
-    once = certified(make(y, score, group))
-    again = certified(make(*fivefold, cluster=np.repeat(np.arange(len(y)), 5)))
-    assert again.smallest[1] == 5 * once.smallest[1]
-    assert again.needed == pytest.approx(5 * once.needed, rel=0.1)
-
-
-def test_too_few_to_tell_and_uneven_elsewhere():
-    rng = np.random.default_rng(0)
-    y, group = rng.integers(0, 2, (2, 4_000))
-    score = rng.normal(size=4_000) + y
-    score[(group == 1) & (y == 0)] -= 1.0
-    found = certified(make(y, score, group), "precision", cuts=Cuts(between=(0.001, 0.5)))
-    assert found.lacking == "evenness"
-    assert found.words.endswith(
-        "rests on too few people to tell, and another gap is more than 0.05 with 95% confidence."
-    )
-
-
-def test_too_few_just_outside_the_range_block_both_the_gap_and_its_certificate():
-    """Any cut of the widened range may be the one that is meant."""
-    scores = even(2_000)
-    rate = CATALOGUE["precision"]
-    cuts = None
-    for low in np.arange(0.02, 0.2, 0.002).round(3).tolist():  # the first range that can be told
-        cuts = Cuts(between=(low, 0.5))
-        ladder = cuts.ladder(scores)
-        [(first, last)] = cuts.steps(ladder)
-        selected = ladder.selected(np.arange(first, last + 1))
-        if RateErrors(ladder).at(rate, selected).assessable.all():
-            break
-    else:
-        pytest.fail("no range can be told")
-    found = certified(scores, "precision", cuts=cuts, tolerance=0.9)
-    assert not found.certified
-    assert "of everyone (just outside the range, which is known only up to chance)" in found.words
-    [gap] = RateConstraint("precision", cuts=cuts).estimates(scores)
-    assert gap.high == 1.0
-    assert "too few people" in gap.warnings[0]
-
-
-# ---------------------------------------------------------------------- what is refused
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"method": "bootstrap"}, "method must be one of"),
-        ({"tolerance": 0.0}, "tolerance"),
-        ({"tolerance": 1.5}, "tolerance"),
-        ({"confidence_level": 1.0}, "confidence_level"),
-        ({"pairs": []}, "two of them"),
-        ({"method": "band", "cuts": Cuts(at=(0.1, 0.2))}, "one range of cuts"),
-    ],
-)
-def test_bad_input_is_refused(more, message):
-    with pytest.raises(ValueError, match=message):
-        certified(even(400), **more)
+def test_bad_input_is_refused():
+    for named, more in (
+        ("method", {"method": "bootstrap"}),
+        ("tolerance", {"tolerance": 0.0}),
+        ("tolerance", {"tolerance": 1.5}),
+        ("confidence_level", {"confidence_level": 1.0}),
+        ("two of them", {"pairs": []}),
+        ("one range of cuts", {"method": "band", "cuts": Cuts(at=(0.1, 0.2))}),
+    ):
+        with pytest.raises(ValueError, match=named):
+            certified(even(400), **more)
 
 
 def test_one_group_has_nothing_to_compare():
     with pytest.raises(ValueError, match="compares groups"):
-        certified(make([0, 1] * 50, range(100), ["a"] * 100))
+        certified(table_of([0, 1] * 50, range(100), ["a"] * 100))
 
 
 def test_any_law_takes_people_alike_and_independent():
     y, score, group, weight = draw(0, weights="real")
     with pytest.raises(ValueError, match="weights differ"):
-        certified(make(y, score, group, weight), method="finite_sample")
-    same = certified(make(y, score, group, np.full(len(y), 2.5)), method="finite_sample")
-    assert same.reach == certified(make(y, score, group), method="finite_sample").reach
+        certified(table_of(y, score, group, weight), method="finite_sample")
+    same = certified(table_of(y, score, group, np.full(len(y), 2.5)), method="finite_sample")
+    assert same.reach == certified(table_of(y, score, group), method="finite_sample").reach
     with pytest.raises(ValueError, match="clusters"):
-        certified(make(y, score, group, cluster=np.arange(len(y)) // 2), method="finite_sample")
+        certified(table_of(y, score, group, cluster=np.arange(len(y)) // 2), method="finite_sample")
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_score_without_a_cut_there_is_not_certified(method):
     y, _, group, _ = draw(0)
     for score in (np.ones(len(y)), (np.arange(len(y)) % 2) * 1.0):
-        found = certified(make(y, score, group), method=method)
+        found = certified(table_of(y, score, group), method=method)
         assert not found.certified
         assert found.lacking == ""
-        assert "no cut of this score selects 10% to 40% of everyone" in found.words
+        assert "10% to 40%" in found.words
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_handful_of_people_and_ties(method):
-    for seed in range(20):
-        found = certified(make(*draw(seed, n=3, levels=4)), method=method)
+def test_a_handful_of_people_and_ties():
+    for seed in range(8):
+        found = certified(table_of(*draw(seed, n=3, levels=4)), method=METHODS[seed % 3])
         assert not found.certified
         assert 0.0 <= found.reach <= 1.0
 
 
-# ---------------------------------------------------------------------- simulations, a sample
+def test_intervals_hold_the_truth(monkeypatch):
+    """The one simulation here: benchmarks/cuts_coverage.py in small."""
+    monkeypatch.syspath_prepend(Path(__file__).resolve().parents[2] / "benchmarks")
+    import cuts_coverage
 
-
-@pytest.fixture(scope="module")
-def simulations():
-    folder = str(Path(__file__).resolve().parents[2] / "benchmarks")
-    sys.path.insert(0, folder)
-    try:
-        import cuts_coverage
-    finally:
-        sys.path.remove(folder)
-    return cuts_coverage
-
-
-@pytest.mark.slow
-def test_intervals_hold_the_truth(simulations):
-    samples = often(60)
-    found = simulations.coverage("15 levels", samples)
+    samples = often(40)
+    found = cuts_coverage.coverage("15 levels", samples)
     assert len(found) == 28
     assert min(found.values()) > 0.95 - 4.0 * np.sqrt(0.05 * 0.95 / samples)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("setting", ["range, 15 levels", "one cut"])
-def test_false_certificates_are_rare(simulations, setting):
-    found = simulations.certificates(setting, 200)
-    assert max(found[method] for method in METHODS) < 0.05 + 3.0 * 0.0155
-
-
-@pytest.mark.slow
-def test_a_score_without_gaps_is_certified(simulations):
-    given, needed = simulations.power(2, 3_300, 60)
-    assert given > 0.8
-    assert 2_000 < needed < 3_300

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.making import draw
+from scipy.stats import norm
+from support.making import draw, often, table_of
 from support.naive_cuts import NAMES, Sample
 
-from evenscore import Cuts, GroupedScores, RateConstraint
+from evenscore import Cuts, RateConstraint
 from evenscore.gaps import EstimateSettings
 from evenscore.inference.bridges import DRAWS, Bridges, band_quantile, grid_steps
 from evenscore.inference.cut_certificates import certify_rates
@@ -20,17 +21,9 @@ from evenscore.scores.selection import Ladder
 SETTINGS = EstimateSettings()
 
 
-def make(y, score, group, weight=None, **more):
-    return GroupedScores.from_arrays(
-        y, score, sensitive_features=group, sample_weight=weight, **more
-    )
-
-
 def ladder_of(*rows, of="everyone", side="high", **more):
-    return Ladder.make(make(*rows, **more), of, side)
+    return Ladder.make(table_of(*rows, **more), of, side)
 
-
-# ---------------------------------------------------------------------- standard errors
 
 # Whether a person with label y, selected or not, is one of those the rate is among, and counted.
 PEOPLE = {
@@ -64,22 +57,21 @@ def test_errors_are_those_of_shares_with_four_more_people(name):
             assert at.size[k, g] == n
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_errors_are_the_spread_of_samples(name):
+def test_errors_are_the_spread_of_samples():
     """Weights that go with the score: gaps of many samples spread as their errors say."""
     rng = np.random.default_rng(0)
     values, errors = [], []
-    for _ in range(300):
-        y, group = rng.integers(0, 2, (2, 1_500))
+    for _ in range(200):
+        y, group = rng.integers(0, 2, (2, 1_000))
         normal = rng.normal(size=len(y))
         weight = rng.gamma(3.0, size=len(y)) * np.where(normal > 0.0, 3.0, 1.0)
         ladder = ladder_of(y, normal + y + 0.4 * group, group, weight)
-        step = ladder.step_at(0.8, inclusive=False)
-        at = RateErrors(ladder).at(CATALOGUE[name], ladder.selected(np.array([step])))
-        values.append(at.value[0, 0] - at.value[0, 1])
-        errors.append(at.gap((0, 1))[1][0])
-    ratio = np.mean(errors) / np.std(values)
-    assert 0.9 < ratio < 1.2  # the error of an error over 300 samples is 4 %
+        selected = ladder.selected(np.array([ladder.step_at(0.8, inclusive=False)]))
+        at = [RateErrors(ladder).at(CATALOGUE[name], selected) for name in NAMES]
+        values.append([rate.value[0, 0] - rate.value[0, 1] for rate in at])
+        errors.append([rate.gap((0, 1))[1][0] for rate in at])
+    ratio = np.mean(errors, axis=0) / np.std(values, axis=0)
+    assert ((ratio > 0.88) & (ratio < 1.2)).all()  # the error of an error of 200 samples is 5 %
 
 
 def test_clusters_make_errors_larger():
@@ -96,20 +88,6 @@ def test_clusters_make_errors_larger():
         )
         assert (clustered / plain > 1.25).all()  # √2 in large samples
         assert (clustered / plain < 1.65).all()
-
-
-@pytest.mark.slow
-@given(st.integers(0, 10**6))
-def test_weights_that_are_all_alike_do_not_matter(seed):
-    y, score, group, _ = draw(seed, n=60)
-    one, two = ladder_of(y, score, group), ladder_of(y, score, group, np.full(len(y), 0.37))
-    for name in NAMES:
-        found = [
-            RateErrors(ladder).at(CATALOGUE[name], ladder.selected(np.arange(1, one.n_steps)))
-            for ladder in (one, two)
-        ]
-        np.testing.assert_allclose(found[0].error, found[1].error, rtol=1e-7)
-        np.testing.assert_allclose(found[0].value, found[1].value, atol=1e-12)
 
 
 def test_the_error_of_a_gap_is_the_larger_of_two():
@@ -130,9 +108,6 @@ def test_the_error_of_a_gap_is_the_larger_of_two():
         np.testing.assert_allclose(one, two, atol=1e-12)
 
 
-# ---------------------------------------------------------------------- one cut
-
-
 def test_a_cut_by_its_share_of_everyone_has_a_larger_error_where_rates_diverge():
     """Selection of two groups at a common cut: in closed form, by the delta method."""
     rng = np.random.default_rng(0)
@@ -147,8 +122,6 @@ def test_a_cut_by_its_share_of_everyone_has_a_larger_error_where_rates_diverge()
     [[share]] = point_gaps(
         RateErrors(ladder), CATALOGUE["selection"], [step], [(0, 1)], by_share=True
     )
-    from scipy.stats import norm
-
     t = ladder.threshold(step, inclusive=False)
     above, density = norm.sf(t - np.array([0.0, 1.5])), norm.pdf(t - np.array([0.0, 1.5]))
     r = (density[0] - density[1]) / density.mean()  # dD/da
@@ -173,11 +146,7 @@ def test_intervals_at_a_cut_are_symmetric_and_end_at_one():
     assert gap.interval(50.0) == (-1.0, 1.0)
 
 
-# ---------------------------------------------------------------------- a range
-
-
-@pytest.mark.parametrize("weights", [None, "real"])
-@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize(("n_groups", "weights"), [(2, "real"), (3, None)])
 def test_the_upper_end_is_a_maximum_over_all_cuts_of_the_widened_range(n_groups, weights):
     ladder = ladder_of(*draw(8, n=400, n_groups=n_groups, levels=None, weights=weights))
     errors, pairs = RateErrors(ladder), ladder.scores.pairs()
@@ -199,18 +168,7 @@ def test_the_upper_end_is_a_maximum_over_all_cuts_of_the_widened_range(n_groups,
             assert inside[0] <= gap.step <= inside[1]
 
 
-@pytest.mark.slow
-@given(st.integers(0, 10**6))
-def test_intervals_of_a_range_are_nested(seed):
-    ladder = ladder_of(*draw(seed, n=80, levels=None))
-    [[gap]] = range_gaps(RateErrors(ladder), [CATALOGUE["fnr"]], (10, 60), (8, 65), [(0, 1)])
-    sizes = [(gap.low(z), gap.high(z)) for z in (0.5, 1.0, 1.96, 3.0, 6.0, 30.0)]
-    assert all(0.0 <= low <= abs(gap.value) + 1e-12 <= high + 2e-12 for low, high in sizes)
-    assert (np.diff([low for low, _ in sizes]) <= 1e-12).all()
-    assert (np.diff([high for _, high in sizes]) >= -1e-12).all()
-
-
-@pytest.mark.slow
+@settings(max_examples=often(10))
 @given(st.integers(0, 10**6), st.sampled_from([0.3, 1.0, 1.96]))
 def test_the_lower_end_is_about_gaps_of_the_sign_of_the_largest_seen(seed, z):
     y, score, group, _ = draw(seed, n=80, levels=None)
@@ -242,7 +200,7 @@ def crossing_people():
 
 def test_a_sure_gap_does_not_vouch_for_an_unsure_one_the_other_way():
     y, score, group = crossing_people()
-    scores = make(y, score, group)
+    scores = table_of(y, score, group)
     range_of_cuts = RateConstraint("fpr", cuts=Cuts(between=(0.05, 0.65), of="negatives"))
     at = RateConstraint("fpr", cuts=Cuts(thresholds=(1.0, 2.0))).estimates(scores)
     [gap] = range_of_cuts.estimates(scores)
@@ -251,7 +209,7 @@ def test_a_sure_gap_does_not_vouch_for_an_unsure_one_the_other_way():
     # The gap the other way is smaller and surer: with it, the least would be about 0.07.
     assert 0.0 < gap.low < at[0].low < -at[1].high
     assert gap.low < 0.06
-    [turned] = range_of_cuts.estimates(make(y, score, np.where(group == "a", "z", "b")))
+    [turned] = range_of_cuts.estimates(table_of(y, score, np.where(group == "a", "z", "b")))
     assert (turned.low, turned.high) == pytest.approx((-gap.high, -gap.low))
     [decided] = decide([gap], 0.06, 0.95, intervals=range_of_cuts.intervals(scores, SETTINGS))
     assert decided.verdict == "unclear"
@@ -268,23 +226,20 @@ def test_undominated_points_are_enough(points):
 
 def test_a_range_with_cuts_that_cannot_be_told_is_not_within_anything():
     y, score, group, _ = draw(3, n=400, levels=None)
-    scores = make(y, score, group)
+    scores = table_of(y, score, group)
     [gap] = RateConstraint("precision", cuts=Cuts(between=(0.02, 0.5))).estimates(scores)
     assert gap.high == 1.0
-    assert "too few people are selected" in " ".join(gap.warnings)
+    assert "too few people" in " ".join(gap.warnings)
 
 
 def test_everybody_alike_on_one_side_warns_of_nothing():
     """All positives of both groups above every cut: no noise at all, and no division by zero."""
     y = np.repeat([0, 1], 200)
     score = np.concatenate([np.arange(200.0), np.full(200, 1e3)])
-    scores = make(y, score, np.tile([0, 1], 200))
+    scores = table_of(y, score, np.tile([0, 1], 200))
     [gap] = RateConstraint("fnr", cuts=Cuts(between=(0.6, 0.9))).estimates(scores)
     assert gap.value == 0.0
     assert -0.05 < gap.low <= 0.0 <= gap.high < 0.05
-
-
-# ---------------------------------------------------------------------- bridges
 
 
 def test_bridges_spread_as_the_rates_of_samples_do():
@@ -293,7 +248,7 @@ def test_bridges_spread_as_the_rates_of_samples_do():
     n, cuts = 2_000, np.array([0.3, 0.8, 1.5])
     rates = [CATALOGUE[name] for name in ("fpr", "error", "precision")]
     seen, last = [], None
-    for _ in range(400):
+    for _ in range(250):
         y, group = rng.integers(0, 2, (2, n))
         ladder = ladder_of(y, rng.normal(size=n) + y, group)
         steps = np.array([ladder.step_at(t, inclusive=False) for t in cuts[::-1]])
@@ -305,8 +260,8 @@ def test_bridges_spread_as_the_rates_of_samples_do():
     spread = np.concatenate([last.of(rate, (0, 1)).spread for rate in rates])
     assert noise.shape == (9, DRAWS)
     np.testing.assert_allclose(noise.std(axis=1), spread, rtol=0.07)
-    np.testing.assert_allclose(np.std(seen, axis=0), spread, rtol=0.12)
-    np.testing.assert_allclose(np.corrcoef(noise), np.corrcoef(np.array(seen).T), atol=0.16)
+    np.testing.assert_allclose(np.std(seen, axis=0), spread, rtol=0.15)
+    np.testing.assert_allclose(np.corrcoef(noise), np.corrcoef(np.array(seen).T), atol=0.2)
 
 
 def test_maxima_between_cuts_are_those_of_a_finer_grid():
@@ -352,7 +307,7 @@ def test_names_and_places_of_groups_change_no_random_number():
     family = RateConstraint("fpr", "fnr", "selection", cuts=Cuts(between=(0.1, 0.5)))
     found = []
     for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
-        table = GroupedScores.from_arrays(y, score, sensitive_features=group, group_order=order)
+        table = table_of(y, score, group, group_order=order)
         ladder = family.cuts.ladder(table)
         band = certify_rates(
             ladder, family.entries, family.cuts.steps(ladder), tolerance=0.2, method="band"

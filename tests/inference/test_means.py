@@ -2,19 +2,16 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from scipy.stats import ttest_ind
 from support.binning import binned_rows
-from support.making import draw
+from support.making import draw, often, table_of
 
-from evenscore import GroupedScores
 from evenscore.inference.means import MeanDifferences
 
 
-def table(y, score, group, weight=None, cluster=None):
-    return GroupedScores.from_arrays(
-        y, score, sensitive_features=group, sample_weight=weight, cluster=cluster, pos_label=1
-    )
+def table(*columns):
+    return table_of(*columns, pos_label=1)
 
 
 def test_by_hand():
@@ -54,8 +51,7 @@ def naive_variance(score, group, weight, cluster):
     return d, np.sum(np.bincount(cluster, influence) ** 2)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize(("weighted", "clustered"), [(True, False), (False, True)])
 def test_the_variance_is_the_naive_one(weighted, clustered):
     y, score, group, weight = draw(5, n=4000, levels=None, weights="real")
     weight = weight if weighted else np.ones(len(y))
@@ -95,47 +91,32 @@ def test_reasons_in_the_place_of_numbers():
     means = MeanDifferences(scores)
     found = means.between([(0, 1), (0, 2)], "positives")
     assert np.isnan(found.value).all()
-    assert found.reason[0] == "there are no positives in a"
-    assert found.reason[1] == "there are no positives in a and c"
+    assert found.reason[0].endswith("no positives in a")
+    assert found.reason[1].endswith("no positives in a and c")
     few = means.between([(0, 2)])
     assert not np.isnan(few.value[0])
     assert np.isnan(few.low[0])
-    assert few.reason == ("c: worth less than two observations",)
+    assert few.reason[0].startswith("c: ")
     same = MeanDifferences(table([0] * 6, [1, 1, 1, 2, 2, 2], list("aaabbb"))).between([(0, 1)])
     assert np.isnan(same.value[0])
-    assert same.reason == ("within the groups the scores do not vary",)
+    assert "do not vary" in same.reason[0]
     assert len(means.between([]).value) == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("sizes", "law", "weighted", "clustered"),
-    [
-        ((15, 15), "normal", False, False),
-        ((30, 300), "normal", False, False),
-        ((60, 60), "skewed", False, False),
-        ((60, 60), "normal", True, False),
-        ((240, 240), "normal", False, True),
-    ],
-)
-def test_coverage(sizes, law, weighted, clustered):
-    rng, runs, held, d = np.random.default_rng(11), 400, 0, 0.8
-    group = np.repeat([0, 1], sizes)
-    cluster = np.arange(len(group)) // 8 if clustered else None
+def test_coverage():
+    """Skewed scores with weights, of people in clusters."""
+    rng, runs, held, d = np.random.default_rng(11), often(200), 0, 0.8
+    group, cluster = np.repeat([0, 1], 160), np.arange(320) // 4
     for _ in range(runs):
-        score = rng.normal(size=len(group))
-        if law == "skewed":
-            score = rng.exponential(size=len(group))
-        if clustered:
-            score = np.sqrt(0.5) * (score + rng.normal(size=cluster[-1] + 1)[cluster])
-        weight = rng.gamma(2.0, size=len(group)) if weighted else None
-        scores = table(np.zeros(len(group)), score + d * group, group, weight, cluster)
+        alike = rng.exponential(size=80)[cluster]
+        score = (rng.exponential(size=320) + alike) / np.sqrt(2.0) + d * group
+        scores = table(np.zeros(320), score, group, rng.gamma(2.0, size=320), cluster)
         found = MeanDifferences(scores).between([(1, 0)])
         held += bool(found.low[0] <= d <= found.high[0])
-    assert 0.91 < held / runs < 0.99
+    assert 0.9 < held / runs < 0.99
 
 
-@pytest.mark.slow
+@settings(max_examples=often(15))
 @given(binned_rows(largest=40))
 def test_mean_differences_of_a_table_of_bins_hold_those_of_the_rows(rows):
     pairs = rows.exact.pairs()

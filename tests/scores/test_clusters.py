@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from support.making import table_of
 
-from evenscore import GroupedScores
 from evenscore.scores.reading import cluster_numbers, read_rows
 from evenscore.scores.thinning import coarsened
 
@@ -13,9 +13,7 @@ def clustered(rng, n=300, levels=None, weighted=True, n_clusters=40):
     y, group = rng.integers(0, 2, n), rng.integers(0, 3, n)
     weight = rng.gamma(2.0, size=n) if weighted else None
     cluster = rng.integers(0, n_clusters, n)
-    table = GroupedScores.from_arrays(
-        y, score, sensitive_features=group, sample_weight=weight, cluster=cluster
-    )
+    table = table_of(y, score, group, weight, cluster)
     weight = np.ones(n) if weight is None else weight
     return table, score, y, group, weight, cluster_numbers(cluster)
 
@@ -25,8 +23,7 @@ def same(sums, expected):
     np.testing.assert_allclose(np.sort(sums), np.sort(expected), atol=1e-12)
 
 
-@pytest.mark.parametrize("levels", [None, 5])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("levels", "weighted"), [(None, False), (5, True)])
 def test_sums_by_cluster_are_those_of_the_rows(levels, weighted):
     rng = np.random.default_rng(1)
     table, score, y, group, weight, cluster = clustered(rng, levels=levels, weighted=weighted)
@@ -56,14 +53,14 @@ def test_clusters_are_read_like_groups():
     assert both.cluster.tolist() == [0, 1, 0]
 
 
-@pytest.mark.parametrize("cluster", [[1, 2], [1, None, 2], [1.0, 2.0, np.nan], {}])
-def test_bad_clusters_are_refused_in_one_sentence(cluster):
-    with pytest.raises(ValueError, match="cluster"):
-        read_rows([0, 1, 1], list("aab"), y_score=[1, 2, 3], cluster=cluster)
+def test_bad_clusters_are_refused():
+    for cluster in ([1, 2], [1, None, 2], [1.0, 2.0, np.nan], {}):
+        with pytest.raises(ValueError, match="cluster"):
+            read_rows([0, 1, 1], list("aab"), y_score=[1, 2, 3], cluster=cluster)
 
 
 def test_a_table_with_clusters_is_neither_merged_nor_saved(tmp_path):
-    table = GroupedScores.from_arrays([0, 1], [1, 2], sensitive_features=[0, 1], cluster=[1, 1])
+    table = table_of([0, 1], [1, 2], [0, 1], cluster=[1, 1])
     with pytest.raises(ValueError, match="do not add up"):
         table.merge(table)
     with pytest.raises(ValueError, match="cannot be saved"):
@@ -81,17 +78,3 @@ def test_regrouped_tables_keep_who_belongs_together(levels):
             expected = np.bincount(cluster[own], weight[own] * np.sin(score[own]), 40)
             cell = new.cell_distributions[c]
             same(cell.clusters.sums(np.sin(cell.values)), expected)
-
-
-def test_neither_names_nor_the_order_of_rows_number_the_clusters():
-    rng = np.random.default_rng(4)
-    y, group, score = rng.integers(0, 2, 90), rng.integers(0, 2, 90), rng.normal(size=90)
-    cluster, order = rng.integers(0, 20, 90), rng.permutation(90)
-    one = GroupedScores.from_arrays(y, score, sensitive_features=group, cluster=cluster)
-    two = GroupedScores.from_arrays(
-        y[order],
-        score[order],
-        sensitive_features=group[order],
-        cluster=np.char.add("x", (99 - cluster[order]).astype(str)),
-    )
-    np.testing.assert_array_equal(one.clusters.cluster, two.clusters.cluster)

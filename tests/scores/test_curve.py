@@ -2,9 +2,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import reference
+from support.making import often
 
 from evenscore import RocCurve
 from evenscore.scores.curve import CurveDifference, ReferenceCuts
@@ -17,18 +18,13 @@ def curve(h, g, hw=None, gw=None):
     return RocCurve(Distribution.from_sample(h, hw), Distribution.from_sample(g, gw))
 
 
-@given(levels, levels, st.integers(0, 24))
-def test_evaluate_is_definition_one(h, g, k):
+@given(levels, levels, st.integers(0, 24), st.data())
+def test_evaluate_is_definition_one(h, g, k, data):
     rate = Fraction(k, 24)  # often exactly at a step
     assert float(curve(h, g).evaluate(float(rate))) == pytest.approx(reference.roc(h, g, rate))
-
-
-@given(levels, levels, st.data())
-def test_evaluate_with_weights(h, g, data):
     weights = [
         data.draw(st.lists(st.integers(1, 9), min_size=len(s), max_size=len(s))) for s in (h, g)
     ]
-    rate = Fraction(data.draw(st.integers(0, 30)), 30)
     found = curve(h, g, *weights).evaluate(float(rate))
     assert float(found) == pytest.approx(reference.roc(h, g, rate, *weights))
 
@@ -40,12 +36,6 @@ def test_weights_that_doubles_cannot_add_exactly_do_not_move_the_steps():
     plain = curve(h, h + 0.5).evaluate(rates)
     np.testing.assert_allclose(curve(h, h + 0.5, tenths, tenths).evaluate(rates), plain, atol=1e-15)
     np.testing.assert_allclose(curve(h, h + 0.5).evaluate(1 - np.arange(11)[::-1] / 10), plain)
-
-
-def test_ends_of_the_curve():
-    c = curve([1, 2], [0, 1, 2, 3])
-    assert c.evaluate([0.0, 1.0]).tolist() == [0.25, 1.0]
-    assert curve([1, 2], [0, 1, 2]).evaluate([0.0])[0] == 0.0
 
 
 @given(levels, levels)
@@ -85,16 +75,16 @@ def test_interpolate_runs_through_the_vertices(h, g, k):
         assert float(c.interpolate(rate)) == pytest.approx(inside[0])
 
 
-@pytest.mark.slow
+@settings(max_examples=often(10))
 @given(levels, levels, levels, levels)
 def test_difference_against_a_fine_grid(h, g, h2, g2):
     one, two = curve(h, g), curve(h2, g2)
     d = one.difference(two)
-    grid = (np.arange(200_000) + 0.5) / 200_000
+    grid = (np.arange(50_000) + 0.5) / 50_000
     values = one.interpolate(grid) - two.interpolate(grid)
     assert d.signed_area == pytest.approx(one.area - two.area, abs=1e-12)
-    assert d.area == pytest.approx(np.abs(values).mean(), abs=2e-5)
-    assert abs(d.supremum[0]) == pytest.approx(np.abs(values).max(), abs=1e-4)
+    assert d.area == pytest.approx(np.abs(values).mean(), abs=1e-4)
+    assert abs(d.supremum[0]) == pytest.approx(np.abs(values).max(), abs=4e-4)
     assert d.area >= abs(d.signed_area) - 1e-12
 
 
@@ -103,10 +93,10 @@ def test_gap_over_an_interval(h, g, low, width):
     high = min(1.0, low + width)
     c = curve(h, g)
     d = c.gap().restrict(low, high)
-    grid = low + (np.arange(100_000) + 0.5) / 100_000 * (high - low)
+    grid = low + (np.arange(20_000) + 0.5) / 20_000 * (high - low)
     values = c.evaluate(grid) - grid
-    assert d.mean_absolute == pytest.approx(np.abs(values).mean(), abs=2e-4)
-    assert abs(d.supremum[0]) == pytest.approx(np.abs(values).max(), abs=1e-4)
+    assert d.mean_absolute == pytest.approx(np.abs(values).mean(), abs=1e-3)
+    assert abs(d.supremum[0]) == pytest.approx(np.abs(values).max(), abs=1e-3)
     value, rate = d.supremum
     assert low - 1e-12 <= rate <= high + 1e-12
     near = [c.evaluate(min(max(rate + e, 0), 1)) - rate for e in (-1e-9, 0, 1e-9)]
@@ -129,17 +119,10 @@ def test_supremum_over_a_closed_interval_includes_its_ends(h, g, low, width):
     assert abs(d.supremum[0]) <= limits.max() + 1e-8
 
 
-def test_interval_ends_that_are_an_ulp_off_a_step():
-    h, g = np.arange(10.0), [0.5]
-    c = curve(h, g)
+def test_ends_of_intervals_that_are_an_ulp_off_a_step_and_people_without_weight():
+    c = curve(np.arange(10.0), [0.5])
     assert c.gap().restrict(0.3 * 3, 0.95).supremum[0] == pytest.approx(0.1)
     assert c.gap().restrict(0.9, 0.95).supremum[0] == pytest.approx(0.1)
-
-
-def test_heavy_ties_with_fractional_weights_stay_on_their_steps():
-    s, t = np.repeat(np.arange(10.0), 10_000), np.arange(10) + 0.5
-    tenths = np.full(len(s), 0.1)
-    assert curve(s, t, tenths).evaluate(0.6) == curve(s, t).evaluate(0.6) == 0.7
     c = curve([1, 2, 3, 4], [2, 3, 5], [1, 0, 1, 1], [1, 0, 1])
     assert len(c.reference) == 3
     assert np.isfinite(c.gap().restrict(0.1, 0.9).area)
@@ -161,11 +144,11 @@ def test_crossings_by_hand():
     assert curve([1, 2, 3, 4], [1, 2, 3, 4]).gap().crossings.size == 0
 
 
-def test_equal_curves_do_not_differ():
+def test_ends_and_equal_curves():
+    assert curve([1, 2], [0, 1, 2, 3]).evaluate([0.0, 1.0]).tolist() == [0.25, 1.0]
+    assert curve([1, 2], [0, 1, 2]).evaluate([0.0])[0] == 0.0
     d = curve([1, 2, 2, 3], [2, 3]).difference(curve([10, 20, 20, 30], [20, 30]))
-    assert d.area == 0.0
-    assert d.supremum[0] == 0.0
-    assert d.crossings.size == 0
+    assert (d.area, d.supremum[0], d.crossings.size) == (0.0, 0.0, 0)
 
 
 def test_an_empty_sample_gives_nan():
@@ -185,7 +168,7 @@ def test_rates_outside_the_unit_interval_are_refused():
             with pytest.raises(ValueError, match="between 0 and 1"):
                 call(bad)
     for bad in ((0.5, 0.5), (0.5, 0.2), (-0.1, 0.5), (0.5, 1.1)):
-        with pytest.raises(ValueError, match="0 ≤ low < high ≤ 1"):
+        with pytest.raises(ValueError, match="low < high"):
             c.gap().restrict(*bad)
 
 

@@ -4,21 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.making import table_of
 
-from evenscore import GroupedScores
 from evenscore.scores.deciles import Deciles, shortest_between
 from evenscore.scores.selection import Ladder
 from evenscore.scores.thinning import rounded_up
 
 
 def deciles_of(score, side="high", weight=None):
-    scores = GroupedScores.from_arrays(
-        [0] * len(score),
-        score,
-        sensitive_features=["a"] * len(score),
-        sample_weight=weight,
-        pos_label=1,
-    )
+    scores = table_of([0] * len(score), score, ["a"] * len(score), weight, pos_label=1)
     return Deciles.make(Ladder.make(scores, "everyone", side))
 
 
@@ -32,26 +26,16 @@ def test_a_hundred_different_scores_have_all_nine_cuts():
     assert found.bands[-1] == "up to 10"
 
 
-def test_low_scores_are_selected_from_below():
-    found = deciles_of(np.arange(1, 101), side="low")
-    np.testing.assert_allclose(found.selected_share, np.arange(1, 10) / 10)
-    assert found.texts[0] == "up to 10"
-    assert (found.bands[0], found.bands[-1]) == ("up to 10", "above 90")
-
-
 def test_tied_scores_make_fewer_bands_and_say_so():
     """Half have a 3: no cut selects up to 10 % … 40 %; one selects 50 % to 70 %, one 80 %, 90 %."""
     found = deciles_of([3] * 5 + [2] * 3 + [1] * 2)
     assert found.missing == (0.1, 0.2, 0.3, 0.4)
     assert found.shares == ((0.5, 0.6, 0.7), (0.8, 0.9))
     assert found.bands == ("above 2", "above 1 up to 2", "up to 1")
-
-
-def test_equal_scores_are_one_band():
-    found = deciles_of([7.0] * 12)
-    assert len(found.steps) == 0
-    assert found.bands == ("all scores",)
-    assert found.table.score.tolist() == [7.0]
+    equal = deciles_of([7.0] * 12)
+    assert len(equal.steps) == 0
+    assert equal.bands == ("all scores",)
+    assert equal.table.score.tolist() == [7.0]
 
 
 @given(
@@ -99,18 +83,10 @@ def test_rounding_up_keeps_everybody(clustered):
     rng = np.random.default_rng(0)
     y, group, score = rng.integers(0, 2, 200), rng.integers(0, 3, 200), rng.normal(size=200)
     weight, cluster = rng.gamma(2.0, size=200), rng.integers(0, 40, 200) if clustered else None
-    scores = GroupedScores.from_arrays(
-        y, score, sensitive_features=group, sample_weight=weight, cluster=cluster
-    )
+    scores = table_of(y, score, group, weight, cluster)
     levels = np.array([-0.5, 0.5, score.max()])
     found = rounded_up(scores, levels)
-    direct = GroupedScores.from_arrays(
-        y,
-        levels[np.searchsorted(levels, score)],
-        sensitive_features=group,
-        sample_weight=weight,
-        cluster=cluster,
-    )
+    direct = table_of(y, levels[np.searchsorted(levels, score)], group, weight, cluster)
     for name in ("score", "cell", "weight", "count", "weight_squared"):
         np.testing.assert_allclose(getattr(found, name), getattr(direct, name))
     if clustered:

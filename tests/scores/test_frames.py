@@ -46,10 +46,10 @@ def law(name, n, seed):
     return pl.DataFrame({"score": score, "label": label.astype(int), "group": names})
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["normal", "probabilities", "Cauchy", "atoms"])
-def test_a_million_rows_keep_within_the_brackets(name):
-    frame = law(name, 1_000_000, seed=sum(map(ord, name)))
+@pytest.mark.parametrize("name", ["atoms", pytest.param("Cauchy", marks=pytest.mark.soak)])
+def test_many_rows_keep_within_the_brackets(name):
+    """So many that bins are planned as they are: takes two seconds."""
+    frame = law(name, 150_000, seed=sum(map(ord, name)))
     reading = read_frame(frame.lazy(), **NAMED, cuts=DEFAULT_CUTS)
     assert len(reading.scores) <= 100_000
     assert reading.passes <= 5
@@ -68,7 +68,13 @@ def test_a_million_rows_keep_within_the_brackets(name):
         assert abs(gap.value - true.value) <= gap.bracket
 
 
-def year(n=130_000):
+@pytest.fixture
+def few_rows(monkeypatch):
+    """Bins are planned for two thousand rows, too."""
+    monkeypatch.setattr(frames, "FEW_ROWS", 500)
+
+
+def year(n=3_000):
     rng = np.random.default_rng(3)
     frame = law("probabilities", n, seed=3)
     return frame.with_columns(
@@ -83,41 +89,29 @@ def merged(parts):
     return first
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("few_rows")
 def test_months_add_up_to_the_year(tmp_path):
     frame = year()
     named = NAMED | {"weight": "weight"}
-    whole = GroupedScores.from_frame(frame, **named, cuts=DEFAULT_CUTS)
+    whole = GroupedScores.from_frame(frame, **named, cuts=DEFAULT_CUTS, accuracy=0.01)
     assert whole.binned is not None
     parts = [
         GroupedScores.from_frame(part, **named, bins=whole.binned.bins)
         for part in frame.partition_by("month")
     ]
     assert len(parts) == 12
-    total = merged(parts)
-    assert_same_table(total, whole)
-    for name in ("score", "lowest", "highest"):
-        assert getattr(total.binned, name).tolist() == getattr(whole.binned, name).tolist()
-    assert total.binned.bins == whole.binned.bins
     again = merged([GroupedScores.load(part.save(tmp_path / "part.json")) for part in parts])
-    assert_same_table(again, whole)
-    assert again.binned.lowest.tolist() == whole.binned.lowest.tolist()
+    for total in (merged(parts), again):
+        assert_same_table(total, whole)
+        for name in ("score", "lowest", "highest"):
+            assert getattr(total.binned, name).tolist() == getattr(whole.binned, name).tolist()
+        assert total.binned.bins == whole.binned.bins
     one, other = (es.audit_scores(table, pos_label=1) for table in (again, whole))
     assert one.gaps == other.gaps
     assert one.binned == other.binned
-    different = GroupedScores.from_frame(frame.tail(110_000), **named)
-    with pytest.raises(ValueError, match=r"^The scores of these tables were put into different"):
+    different = GroupedScores.from_frame(frame.tail(1_500), **named, accuracy=0.01)
+    with pytest.raises(ValueError, match="different"):
         whole.merge(different)
-
-
-def test_months_of_few_scores_add_up(tmp_path):
-    frame = year(3000).with_columns(pl.col("score").round(2))
-    named = NAMED | {"weight": "weight"}
-    whole = GroupedScores.from_frame(frame, **named)
-    parts = [GroupedScores.from_frame(part, **named) for part in frame.partition_by("month")]
-    assert whole.binned is None
-    assert_same_table(merged(parts), whole)
-    assert_same_table(GroupedScores.load(whole.save(tmp_path / "t.json")), whole)
 
 
 def test_rows_are_put_into_the_bins_of_a_table():
@@ -133,12 +127,6 @@ def test_rows_are_put_into_the_bins_of_a_table():
         assert table.binned.bins == bins
 
 
-@pytest.fixture
-def few_rows(monkeypatch):
-    """Bins are planned for two thousand rows, too."""
-    monkeypatch.setattr(frames, "FEW_ROWS", 500)
-
-
 @pytest.mark.usefixtures("few_rows")
 def test_thresholds_are_exact():
     frame = law("normal", 2000, seed=1)
@@ -151,10 +139,10 @@ def test_thresholds_are_exact():
 
 
 @pytest.mark.usefixtures("few_rows")
-@pytest.mark.parametrize("accuracy", [0.05, 0.01, 0.002])
-def test_accuracy(accuracy):
-    table = GroupedScores.from_frame(law("Cauchy", 2000, seed=2), **NAMED, accuracy=accuracy)
-    assert auc_bracket(table) <= accuracy
+def test_accuracy():
+    for accuracy in (0.05, 0.002):
+        table = GroupedScores.from_frame(law("Cauchy", 2000, seed=2), **NAMED, accuracy=accuracy)
+        assert auc_bracket(table) <= accuracy
     every = GroupedScores.from_frame(law("Cauchy", 2000, seed=2), **NAMED, accuracy=0)
     assert every.binned is None
     assert len(every) == 2000
@@ -182,46 +170,34 @@ def test_nan_that_an_engine_hides_in_a_later_pass(monkeypatch):
             frames, "collected",
             lambda lazy, name=name: (a := honest(lazy)) | {name: [math.nan, *a[name][1:]]},
         )  # fmt: skip
-        with pytest.raises(ValueError, match=rf"^Column '{column}' holds NaN, which this engine"):
+        with pytest.raises(ValueError, match=f"'{column}' holds NaN"):
             read_frame(frame, **NAMED, weight="weight")
 
 
-def test_labels_as_the_frame_has_them():
+def test_labels_and_the_order_of_groups():
     frame = pd.DataFrame({"score": [1.0, 2.0], "label": ["no", "yes"], "group": ["a", "b"]})
     reading = read_frame(frame, **NAMED, pos_label="yes")
     assert (reading.positive, reading.negative) == ("yes", "no")
+    table = GroupedScores.from_frame(frame, **NAMED, pos_label="yes", group_order=["d", "b", "a"])
+    assert table.groups == ("d", "b", "a")
+    with pytest.raises(ValueError, match="group_order"):
+        GroupedScores.from_frame(frame, **NAMED, pos_label="yes", group_order=["a"])
     without = read_frame(frame, score="score", label=None, group="group")
     assert without.positive is None
     assert without.scores.cell_counts.tolist() == [[1.0, 1.0], [0.0, 0.0]]
 
 
-def test_the_order_of_groups():
-    frame = law("normal", 50, seed=6)
-    table = GroupedScores.from_frame(frame, **NAMED, group_order=["c", "a", "b", "d"])
-    assert table.groups == ("c", "a", "b", "d")
-    with pytest.raises(ValueError, match="which group_order does not name"):
-        GroupedScores.from_frame(frame, **NAMED, group_order=["a"])
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"accuracy": 0.5}, r"^accuracy must be at least 0 and below 0\.5, not 0\.5\.$"),
-        ({"accuracy": "much"}, r"^accuracy must be"),
-        ({"accuracy": math.nan}, r"^accuracy must be"),
-        ({"group": []}, r"^group must name at least one column\.$"),
-        ({"group": ["group", "group"]}, r"^group names a column twice"),
-        (
-            {"score": "s"},
-            r"^The frame has no column 's'; its columns are 'score', 'label', 'group'",
-        ),
-    ],
-)
-def test_what_is_asked_is_checked(options, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        read_frame(law("normal", 20, seed=0), **(NAMED | options))
-
-
-def test_bins_are_those_of_a_table():
-    with pytest.raises(TypeError, match=r"^bins must be those of a table, not int\.$"):
-        read_frame(law("normal", 20, seed=0), **NAMED, bins=5)
+def test_what_is_asked_is_checked():
+    frame = law("normal", 20, seed=0)
+    for named, options in (
+        (r"accuracy .* not 0\.5", {"accuracy": 0.5}),
+        ("accuracy", {"accuracy": "much"}),
+        ("accuracy", {"accuracy": math.nan}),
+        ("group", {"group": []}),
+        ("group .* twice", {"group": ["group", "group"]}),
+        ("no column 's'.*'score'", {"score": "s"}),
+    ):
+        with pytest.raises(ValueError, match=named):
+            read_frame(frame, **(NAMED | options))
+    with pytest.raises(TypeError, match=r"bins .* not int"):
+        read_frame(frame, **NAMED, bins=5)

@@ -7,12 +7,11 @@ from evenscore import GroupedScores
 from evenscore.scores import reading
 from evenscore.scores.labels import distinct_names
 from evenscore.scores.reading import Rows, positive_rows, positive_texts, read_rows, text_order
-from evenscore.scores.table import CLASSES
 
 COLUMNS = ("score", "cell", "weight", "count", "weight_squared")
 
 
-@pytest.mark.parametrize("weights", [None, "integer", "real"])
+@pytest.mark.parametrize("weights", [None, "real"])
 def test_rows_hold_what_was_passed(weights):
     y, score, group, weight = draw(7, n_groups=3, weights=weights)
     names = np.array(["c", "a", "b"])[group]
@@ -49,52 +48,38 @@ def test_codes_of_any_integer_type():
     assert rows.cell.max() > 255
 
 
-@pytest.mark.parametrize("index", [[3, 1, 1], slice(2, 9), np.arange(124) % 3 == 0, []])
-def test_some_of_the_rows(index):
+def test_some_of_the_rows():
     y, score, group, weight = draw(2, weights="real")
     rows = read_rows(y, group, y_score=score, sample_weight=weight)
-    part = rows.take(index)
-    np.testing.assert_array_equal(part.score, score[index])
-    np.testing.assert_array_equal(part.weight, weight[index])
-    assert part.groups == rows.groups
+    for index in ([3, 1, 1], slice(2, 9), np.arange(124) % 3 == 0, []):
+        part = rows.take(index)
+        np.testing.assert_array_equal(part.score, score[index])
+        np.testing.assert_array_equal(part.weight, weight[index])
+        assert part.groups == rows.groups
     assert read_rows(y, group).take([0]).score is None
 
 
-def test_zero_weights_are_counted():
-    assert read_rows([0, 1, 1], list("aba"), sample_weight=[0, 2, 0]).zero_weights == 2
-    assert read_rows([0, 1, 1], list("aba")).zero_weights == 0
-
-
-def test_a_score_is_needed_for_a_table():
-    with pytest.raises(ValueError, match="have no score"):
+def test_what_is_refused_is_named():
+    with pytest.raises(ValueError, match="no score"):
         read_rows([0, 1], ["a", "b"]).grouped()
-
-
-def test_input_stays_apart_from_rows():
-    y = np.array([True, False])
-    rows = read_rows(y, ["a", "b"])
-    y[:] = False
-    assert rows.positive.tolist() == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (dict(beside={"X": range(3)}), "X has 3 rows, y_true has 2 rows, sensitive_features has 2"),
-        (dict(y_score=[1.0]), "y_true has 2 rows, y_score has 1 row, sensitive_features has 2"),
-        (dict(sample_weight=[1.0]), "sample_weight has 1 row"),
-        (dict(sample_weight=[1.0, -1.0]), "sample_weight is negative at row 1"),
-        (dict(y_score=[1.0, np.nan]), "y_score is NaN at row 1"),
-        (dict(y_true=["a", "b"], label_name="y"), "y has the labels 'a' and 'b': say which"),
-        (dict(y_true=[0, None]), "y_true is missing at row 1"),
-        (dict(sensitive_features=[None, 1]), "sensitive_features is missing at row 0"),
-        (dict(group_order=["a"]), "There is a group 'b', which group_order does not name"),
-    ],
-)  # fmt: skip
-def test_one_sentence(arguments, sentence):
-    given = {"y_true": [0, 1], "sensitive_features": ["a", "b"], **arguments}
-    with pytest.raises(ValueError, match=sentence):
-        read_rows(given.pop("y_true"), given.pop("sensitive_features"), **given)
+    for named, more in (
+        ("X has 3 rows", dict(beside={"X": range(3)})),
+        ("y_score has 1 row", dict(y_score=[1.0])),
+        ("sample_weight has 1 row", dict(sample_weight=[1.0])),
+        ("sample_weight is negative at row 1", dict(sample_weight=[1.0, -1.0])),
+        ("y_score is NaN at row 1", dict(y_score=[1.0, np.nan])),
+        ("y has .*'a' and 'b'", dict(y_true=["a", "b"], label_name="y")),
+        ("y_true is missing at row 1", dict(y_true=[0, None])),
+        ("sensitive_features is missing at row 0", dict(sensitive_features=[None, 1])),
+        ("'b'.*group_order", dict(group_order=["a"])),
+    ):
+        given = {"y_true": [0, 1], "sensitive_features": ["a", "b"], **more}
+        with pytest.raises(ValueError, match=named):
+            read_rows(given.pop("y_true"), given.pop("sensitive_features"), **given)
+    for order in (np.array(0.3), np.zeros((2, 2)), [{}], "ab", 1):
+        with pytest.raises(ValueError, match="group_order") as told:
+            read_rows([0, 1], ["a", "b"], group_order=order)
+        assert "\n" not in str(told.value)
 
 
 def test_who_differs_and_how():
@@ -103,13 +88,15 @@ def test_who_differs_and_how():
 
     assert rows().differs(rows(y_score=[1, 2, 3])) == ""
     assert rows().differs(rows(sample_weight=[1, 1, 1])) == ""
-    assert rows().differs(rows((0, 1), ("a", "b"))) == "one audit has 3 rows and the other 2"
-    told = "the groups are not the same, or not in the same order"
-    assert rows().differs(rows(groups="aca")) == told
-    assert rows().differs(rows(group_order=["b", "a"])) == told
-    assert rows().differs(rows((0, 0, 1))) == "the label at row 1 is not the same"
-    assert rows().differs(rows(groups="abb")) == "the group at row 2 is not the same"
-    assert rows().differs(rows(sample_weight=[1, 1, 2])) == "the weight at row 2 is not the same"
+    for other, named in (
+        (rows((0, 1), ("a", "b")), "3 rows"),
+        (rows(groups="aca"), "groups"),
+        (rows(group_order=["b", "a"]), "groups"),
+        (rows((0, 0, 1)), "label at row 1"),
+        (rows(groups="abb"), "group at row 2"),
+        (rows(sample_weight=[1, 1, 2]), "weight at row 2"),
+    ):
+        assert named in rows().differs(other)
 
 
 def test_names_of_groups():
@@ -119,28 +106,30 @@ def test_names_of_groups():
     assert rows.groups == ("1 × x", "2 × y")
 
 
-# ---------------------------------------------------------------------- values and texts
+def test_weights_of_zero_are_counted_and_input_stays_apart():
+    y = np.array([True, False, True])
+    rows = read_rows(y, list("aba"), sample_weight=[0, 2, 0])
+    y[:] = False
+    assert rows.positive.tolist() == [True, False, True]
+    assert rows.zero_weights == 2
 
 
-LABELS = [
-    ([0, 1], None),
-    ([-1, 1], None),
-    ([False, True], None),
-    ([False, True], False),
-    (["no", "yes"], "yes"),
-    ([1, 2], 2),
-    ([0, 1], 0),
-]
-
-
-@pytest.mark.parametrize(("values", "pos_label"), LABELS)
-def test_both_rules_agree_where_they_can(values, pos_label):
-    asked = None if pos_label is None else str(pos_label)
-    texts = [str(value) for value in values]
-    by_value = positive_rows(np.array(values), pos_label, "y")
-    by_text, written = positive_texts(texts, asked, "y", "--pos-label")
-    np.testing.assert_array_equal(by_value, by_text)
-    assert written == texts[int(np.argmax(by_text))]
+def test_both_rules_agree_where_they_can():
+    for values, pos_label in (
+        ([0, 1], None),
+        ([-1, 1], None),
+        ([False, True], None),
+        ([False, True], False),
+        (["no", "yes"], "yes"),
+        ([1, 2], 2),
+        ([0, 1], 0),
+    ):
+        asked = None if pos_label is None else str(pos_label)
+        texts = [str(value) for value in values]
+        by_value = positive_rows(np.array(values), pos_label, "y")
+        by_text, written = positive_texts(texts, asked, "y", "--pos-label")
+        np.testing.assert_array_equal(by_value, by_text)
+        assert written == texts[int(np.argmax(by_text))]
 
 
 def test_texts_are_compared_by_what_they_mean_and_values_are_not():
@@ -150,9 +139,9 @@ def test_texts_are_compared_by_what_they_mean_and_values_are_not():
     assert written == "1"
     assert positive_texts(texts, "1e0", "y", "--pos-label")[0].tolist() == positive.tolist()
     assert positive_texts(["TRUE", "false"], None, "y", "--pos-label")[1] == "TRUE"
-    with pytest.raises(ValueError, match=r"y must have two labels, but it has 4 of them"):
+    with pytest.raises(ValueError, match=r"y .* 4 of them"):
         positive_rows(np.array(texts), "1", "y")
-    with pytest.raises(ValueError, match=r"y has 'nan', 'x': say which is positive with --it"):
+    with pytest.raises(ValueError, match=r"y has .nan.*--it"):
         positive_texts(["nan", "x"], None, "y", "--it")
 
 
@@ -161,16 +150,3 @@ def test_groups_in_the_order_of_their_numbers():
     assert text_order(["10", "nan", "9"]) == ["10", "9", "nan"]
     assert text_order(["1.0", "1"]) == ["1", "1.0"]
     assert text_order([]) == []
-
-
-def test_cells_are_numbered_by_class_then_group():
-    rows = read_rows([0, 1, 0, 1], list("abba"), y_score=range(4))
-    names = [rows.grouped().cell_name(cell) for cell in rows.cell]
-    assert names == [f"{CLASSES[y]} of {g}" for y, g in zip([0, 1, 0, 1], "abba", strict=True)]
-
-
-@pytest.mark.parametrize("order", [np.array(0.3), np.zeros((2, 2)), [{}], "ab", 1])
-def test_an_order_of_groups_that_is_none(order):
-    with pytest.raises(ValueError, match="group_order must be a list of group labels, not") as told:
-        read_rows([0, 1], ["a", "b"], group_order=order)
-    assert "\n" not in str(told.value)

@@ -35,19 +35,20 @@ def test_who_is_in_a_frame():
     assert (found.n, found.low, found.high) == (4, -1.0, 2.0)
     assert found.is_clean
     assert found.notes == ()
+    for wrapped in (nw.from_native(frame()), nw.from_native(frame().lazy())):
+        assert look(wrapped).n == 4
 
 
 def test_what_is_left_out_is_said():
     odd = frame(score=[None, math.nan, 2.0, 0.25], group=["a", "a", None, "b"])
-    parts = "column 'group' in 1 row and column 'score' in 2 rows"
-    with pytest.raises(ValueError, match=rf"^A value is missing or NaN in {parts}; fill or drop"):
+    with pytest.raises(ValueError, match=r"'group' in 1 .*'score' in 2"):
         look(odd)
     found = look(odd, drop_missing=True)
     assert found.dropped == {"group": 1, "score": 2}
     assert found.n == 1
-    assert found.notes == (
-        "3 rows were left out because a value is missing (1 for 'group', 2 for 'score').",
-    )
+    [note] = found.notes
+    assert "3 rows" in note
+    assert "1 for 'group', 2 for 'score'" in note
     assert not found.is_clean
     light = look(frame(weight=[0.0, 2.0, 3.0, 4.0]))
     assert (light.zero_weights, light.n, light.notes) == (1, 3, ())
@@ -56,12 +57,12 @@ def test_what_is_left_out_is_said():
 @pytest.mark.parametrize("weight", [[0.0] * 4, [None] * 4])
 def test_nobody_is_left(weight):
     odd = frame().with_columns(weight=pl.Series(weight, dtype=pl.Float64))
-    with pytest.raises(ValueError, match=r"^There is nobody to audit: no row is complete"):
+    with pytest.raises(ValueError, match="no row is complete"):
         look(odd, drop_missing=True)
 
 
 def test_a_sentence_for_what_is_no_frame():
-    with pytest.raises(TypeError, match=r"^frame must be a data frame, .* not list\.$"):
+    with pytest.raises(TypeError, match=r"frame .* not list"):
         look([1, 2])
     with pytest.raises(TypeError, match=r"not dict\.$"):
         look({"score": [1.0]})
@@ -69,7 +70,7 @@ def test_a_sentence_for_what_is_no_frame():
 
 def test_identifiers_are_no_groups(monkeypatch):
     monkeypatch.setattr(module, "MAX_CELLS", 3)
-    with pytest.raises(ValueError, match=r"^There are more than 3 .* is 'group' an identifier\?$"):
+    with pytest.raises(ValueError, match=r"more than 3 .*'group'"):
         look(frame())
 
 
@@ -85,7 +86,7 @@ def test_nan_that_an_engine_hides_is_refused(monkeypatch, asked, name):
         return answer | {asked: [math.nan, *answer[asked][1:]]}
 
     monkeypatch.setattr(module, "collected", hiding)
-    with pytest.raises(ValueError, match=rf"^Column '{name}' holds NaN, which this engine counts"):
+    with pytest.raises(ValueError, match=f"'{name}' holds NaN"):
         look(frame())
 
 
@@ -110,13 +111,8 @@ def test_objects_of_pandas():
 def test_other_objects_are_no_labels():
     data = frame().to_pandas()
     odd = data.assign(group=pd.Series([[1], [2], [1], [2]], dtype=object))
-    with pytest.raises(ValueError, match=r"^Column 'group' holds nested values, which cannot be"):
+    with pytest.raises(ValueError, match="'group' holds nested"):
         look(odd)
-
-
-def test_a_narwhals_frame_is_taken():
-    for given in (nw.from_native(frame()), nw.from_native(frame().lazy())):
-        assert look(given).n == 4
 
 
 def test_without_label_and_weight():

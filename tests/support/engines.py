@@ -1,34 +1,20 @@
 """The same rows as a frame of every engine.
 
 Rows are a pyarrow table, which tells NULL from NaN. Each function takes it and a folder to write
-Parquet files to. Spark is started once per process, and only where pyspark and Java are.
+Parquet files to. What a component is missing for is skipped with the reason.
 """
 
 import functools
-import importlib.util
 import logging
 import shutil
 import warnings
 from pathlib import Path
 
-import dask.dataframe as dd
 import duckdb
-import ibis
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-NO_SPARK = next(
-    (
-        f"{what} is missing"
-        for what, there in (
-            ("pyspark", importlib.util.find_spec("pyspark") is not None),
-            ("Java", shutil.which("java") is not None),
-        )
-        if not there
-    ),
-    None,
-)
+import pytest
 
 
 def to_parquet(rows: pa.Table, folder: Path) -> str:
@@ -38,61 +24,23 @@ def to_parquet(rows: pa.Table, folder: Path) -> str:
     return str(path)
 
 
-def of_pandas(rows, folder):
-    return rows.to_pandas()
-
-
-def of_pyarrow(rows, folder):
-    return rows
-
-
-def of_polars(rows, folder):
-    return pl.from_arrow(rows)
-
-
-def of_polars_lazy(rows, folder):
-    return pl.from_arrow(rows).lazy()
-
-
-def of_polars_parquet(rows, folder):
-    return pl.scan_parquet(to_parquet(rows, folder))
-
-
 @functools.cache
 def duckdb_connection():
     return duckdb.connect()
 
 
-def of_duckdb(rows, folder):
-    return duckdb_connection().from_arrow(rows)
-
-
-def of_duckdb_parquet(rows, folder):
-    return duckdb_connection().read_parquet(to_parquet(rows, folder))
-
-
 def of_dask(rows, folder):
-    return dd.from_pandas(rows.to_pandas(), npartitions=3)
-
-
-def of_dask_parquet(rows, folder):
-    return dd.read_parquet(to_parquet(rows, folder))
-
-
-@functools.cache
-def ibis_connection():
-    return ibis.duckdb.connect()
+    return pytest.importorskip("dask.dataframe").read_parquet(to_parquet(rows, folder))
 
 
 def of_ibis(rows, folder):
-    return ibis.memtable(rows)
+    return pytest.importorskip("ibis").memtable(rows)
 
 
-def of_ibis_parquet(rows, folder):
-    return ibis_connection().read_parquet(to_parquet(rows, folder))
-
-
-def of_spark_parquet(rows, folder):
+def of_spark(rows, folder):
+    pytest.importorskip("pyspark")
+    if shutil.which("java") is None:
+        pytest.skip("Java is missing")
     return spark().read.parquet(to_parquet(rows, folder))
 
 
@@ -120,17 +68,13 @@ def spark():
     return session
 
 
-ENGINES = {
-    "pandas": of_pandas,
-    "pyarrow": of_pyarrow,
-    "polars": of_polars,
-    "polars, lazy": of_polars_lazy,
-    "polars, Parquet": of_polars_parquet,
-    "DuckDB": of_duckdb,
-    "DuckDB, Parquet": of_duckdb_parquet,
-    "Dask": of_dask,
-    "Dask, Parquet": of_dask_parquet,
-    "Ibis": of_ibis,
-    "Ibis, Parquet": of_ibis_parquet,
+# The quick ones, where a test may ask many questions; and the others, for one broad question each.
+QUICK = {
+    "pandas": lambda rows, folder: rows.to_pandas(),
+    "pyarrow": lambda rows, folder: rows,
+    "polars, Parquet": lambda rows, folder: pl.scan_parquet(to_parquet(rows, folder)),
+    "DuckDB, Parquet": lambda rows, folder: duckdb_connection().read_parquet(
+        to_parquet(rows, folder)
+    ),
 }
-SPARK = {"Spark, Parquet": of_spark_parquet}
+OTHERS = {"Dask": of_dask, "Ibis": of_ibis, "Spark": of_spark}
