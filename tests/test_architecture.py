@@ -151,6 +151,7 @@ TESTED_AT = {
     "learning/test_exchange.py": ["learning.pooling", "learning.sampling"],
     "learning/test_frame_reading.py": ["learning.frame_summary"],
     "learning/test_linear.py": ["learning.linear_solving"],
+    "learning/test_neural.py": ["learning.neural_training"],
     "learning/test_posteriors.py": [
         "learning.rankings",
         "learning.recalibration",
@@ -226,7 +227,7 @@ def test_public_functions_are_functions_whatever_is_imported_first(module):
 def test_import_is_light():
     code = (
         "import sys, evenscore; "
-        "print([m for m in ('matplotlib', 'lightgbm', 'pandas', 'polars', 'pyarrow', "
+        "print([m for m in ('matplotlib', 'jax', 'lightgbm', 'pandas', 'polars', 'pyarrow', "
         "'duckdb', 'sklearn', 'scipy', 'rich', 'typer', 'jinja2') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

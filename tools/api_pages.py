@@ -48,7 +48,7 @@ MODULES: dict[str, tuple[str, str]] = {
     "inference": ("Inference", "Intervals, bands, tests and certificates, `es.inference`."),
     "plots": ("Plots", "Displays in scikit-learn's style, drawn with matplotlib, `es.plots`."),
     "datasets": ("Data", "Real data and samples of known laws, `es.datasets`."),
-    "paper": ("The paper", "Its algorithms, bounds and laws, and the reproduction, `es.paper`."),
+    "paper": ("The paper", "Its algorithms, bounds and laws, `es.paper`."),
 }
 FILES = {"datasets": "data"}
 """Pages whose file is not called after its module."""
