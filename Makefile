@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 READY_TEST := $(VENV)/.ready-test
 
-.PHONY: demo test quick bench soak check lint types wheel docs clean
+.PHONY: demo test quick bench soak reproduce check lint types wheel docs clean
 
 demo: $(READY)          ## audit an unfair score on embedded data
 	$(BIN)/evenscore demo
@@ -31,6 +31,10 @@ soak: $(READY_TEST)     ## hours: simulations of the tests ten times over, cover
 	$(BIN)/python benchmarks/fuzz_models.py --samples 10000 --models linear boosted
 	$(BIN)/python benchmarks/fuzz_processes.py --kills 200 --interrupts 100
 	$(BIN)/python benchmarks/never_worse.py --again --strict --out results/never_worse.jsonl
+
+# PART=real does one experiment, DATA=compas one data set, QUICK=1 a little of everything in a minute.
+reproduce: $(READY_TEST) ## hours: the tables and figures of the paper, to results/paper; what is finished is kept
+	$(BIN)/python -m reproduction $(if $(PART),--part $(PART)) $(if $(DATA),--data $(DATA)) $(if $(QUICK),--quick)
 
 check: lint types wheel docs test  ## what continuous integration runs
 

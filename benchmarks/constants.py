@@ -15,32 +15,22 @@ import argparse
 import numpy as np
 from learning import LOADERS, ROC, SCORERS, one_fit
 
-from evenscore.learning import (
-    boosted,
-    boosting,
-    features,
-    linear,
-    linear_start,
-    task,
-)
+from evenscore.learning import boosting, features, growth, task
 
 CONSTANTS = {
     "boosted": [
-        (boosted, "_PENALTY", 8.0, 32.0),
-        (boosted, "_GAIN", 0.125, 0.5),
-        (boosted, "_HOLD", 0.0, 0.9),
+        (growth, "_PENALTY", 8.0, 32.0),
+        (growth, "_GAIN", 0.125, 0.5),
+        (growth, "_HOLD", 0.0, 0.9),
         (boosting, "START", 0.15, 0.6),
-        (boosting, "SETTLED", 0.3, 0.9),
-        (boosting, "_EVERY", 2, 10),
+        (boosting, "EVERY", 2, 10),
         (boosting, "_LEAST", 0.25, 1.0),
         (boosting, "_STEEP", 0.15, 0.6),
         (boosting, "_LAST", 0.05, 0.5),
-        (linear_start, "_SHARE", 0.35, 1.0),
         (task, "_GUARD_ERRORS", 1.0, 4.0),
     ],
     "linear": [
         (features, "_L2", 2.0, 8.0),
-        (linear, "_BEYOND", 5.0, 20.0),
         (task, "_GUARD_ERRORS", 1.0, 4.0),
     ],
 }

@@ -17,9 +17,9 @@ import time
 import warnings
 
 import numpy as np
-from evenscore.paper.published import REAL
 from learning import LOADERS, PAPER_GAP, ROC, SCORERS, one_fit
 from lightgbm import LGBMClassifier
+from paper_numbers import REAL
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 

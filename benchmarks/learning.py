@@ -18,9 +18,9 @@ import time
 import warnings
 
 import numpy as np
-from evenscore.paper.real_data import DATA, ROC
 from measuring.ratios import record
 from measuring.timing import by_turns, cpu_seconds
+from paper_numbers import DATA, ROC
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 

@@ -13,10 +13,9 @@ import argparse
 from functools import partial
 
 import numpy as np
-from evenscore.paper.real import paper_scorer
-from evenscore.paper.real_data import columns, load, published_split
 from measuring.ratios import record
 from measuring.timing import cpu_seconds
+from paper_numbers import columns, load, paper_scorer, published_split
 
 
 def products(n_iter: int, d: int, held_out: int) -> None:

@@ -22,10 +22,10 @@ import warnings
 from collections import Counter
 
 import numpy as np
-from evenscore.paper.published import REAL
 from learning import LOADERS, ROC, SCORERS, floors, one_fit
 from measuring.ratios import record
 from measuring.timing import by_turns
+from paper_numbers import REAL
 from sklearn.linear_model import LogisticRegression
 
 import evenscore as es

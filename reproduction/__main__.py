@@ -44,8 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.data:
         scale = replace(scale, data=tuple(given.data))
     folder = given.folder or Path("results", "paper-quick" if given.quick else "paper")
-    for sentence in reproduce(scale, given.part, folder, given.jobs):
-        print(sentence)
+    try:
+        said = reproduce(scale, given.part, folder, given.jobs)
+    except KeyboardInterrupt:
+        sys.exit(f"\nWhat is finished is kept in {folder}: the same command goes on.")
+    print(*said, sep="\n")
 
 
 def reproduce(scale: Scale, targets: Sequence[str], folder: Path, jobs: int = 1) -> list[str]:

@@ -31,7 +31,7 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "lightgbm")
 # Where code only shows outcomes, or has no part in them.
 _APART = (
     "auditing", "choosing", "cli", "files", "showing", "__main__", "captions", "comparing",
-    "figures", "page", "publish", "tables",
+    "figures", "page", "plan", "publish", "tables",
 )  # fmt: skip
 _UNREADABLE = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error)
 
@@ -82,7 +82,11 @@ class Store:
 
     def get(self, part: Part) -> Outcome | None:
         """The outcome of a part, or None if it has to be found (again)."""
-        with suppress(*_UNREADABLE), np.load(self.path(part), allow_pickle=False) as kept:
+        with (
+            suppress(*_UNREADABLE),
+            open(self.path(part), "rb") as file,
+            np.load(file, allow_pickle=False) as kept,
+        ):
             return dict(kept)
         return None
 

@@ -46,7 +46,7 @@ MODULES: dict[str, tuple[str, str]] = {
     "metrics": ("Metrics", "Functions of columns, `es.metrics`."),
     "plots": ("Plots", "Displays in scikit-learn's style, drawn with matplotlib, `es.plots`."),
     "datasets": ("Data", "Real data and samples of known laws, `es.datasets`."),
-    "paper": ("The paper", "Its algorithms, bounds and laws, and the reproduction, `es.paper`."),
+    "paper": ("The paper", "Its algorithms, bounds and laws, `es.paper`."),
 }
 PARTS = {
     "auditing": (

@@ -32,7 +32,7 @@ GENERATED = ("examples", "reproduction")
 UNRUN = (
     *("pip ", "make ", "git ", "python -m venv ", "other/bin/pip "),
     *("python benchmarks/", "python tools/"),
-    *("evenscore reproduce ", "EVENSCORE_DATA="),
+    "EVENSCORE_DATA=",
 )
 LANGUAGES = {"console", "diff", "json", "python", "sh", "sql", "text", "toml"}
 

@@ -7,6 +7,7 @@ import hashlib
 import io
 import lzma
 import os
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -169,7 +170,7 @@ def test_frame(backend: Backend | None) -> None:
 
 
 def test_frame_of_an_unknown_backend() -> None:
-    with pytest.raises(ValueError, match="backend must be one of pandas, polars, pyarrow, not 'R'"):
+    with pytest.raises(ValueError, match=r"backend.*'R'"):
         load_german().frame("R")  # type: ignore[arg-type]
 
 
@@ -194,7 +195,6 @@ def test_german_facts() -> None:
     assert not np.any(raw["status_and_sex"] == "A95")
 
 
-@pytest.mark.slow
 def test_adult_facts() -> None:
     data = load_adult()
     raw = data.raw
@@ -213,7 +213,6 @@ def test_adult_facts() -> None:
     assert not any("fnlwgt" in name for name in data.feature_names)
 
 
-@pytest.mark.slow
 def test_bank_facts() -> None:
     data = load_bank()
     assert "duration" in data.feature_names
@@ -266,7 +265,6 @@ def test_compas_features_are_the_sixteen_of_the_authors() -> None:
     assert not set(PERSONAL) & set(data.raw)
 
 
-@pytest.mark.slow
 @needs_compas
 def test_compas_from_the_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENSCORE_DATA", str(COMPAS_FOLDER))
@@ -430,7 +428,7 @@ def test_a_folder_without_the_file(tmp_path: Path) -> None:
 
 
 def test_an_unknown_version(file: Path) -> None:
-    with pytest.raises(ValueError, match="paper, two-years, two-years-all, not '2016'"):
+    with pytest.raises(ValueError, match=r"two-years.*'2016'"):
         load_compas(file, version="2016")  # type: ignore[arg-type]
 
 
@@ -469,7 +467,7 @@ def test_a_column_with_other_content_is_named(
 
 def test_one_empty_number_is_named(file: Path) -> None:
     edit_column(file, "age", lambda value: "" if value == "25" else value)
-    with pytest.raises(ValueError, match=r"Column 'age' of .* has an empty field"):
+    with pytest.raises(ValueError, match=r"'age'.*empty"):
         load_compas(file)
 
 
@@ -545,9 +543,8 @@ def accepted(offline: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_a_download_is_kept_without_personal_columns(accepted: list[str], offline: Path) -> None:
     first = load_compas()
-    assert accepted == [
-        "https://raw.githubusercontent.com/propublica/compas-analysis/master/compas-scores.csv"
-    ]
+    [asked] = accepted
+    assert re.match(r"https://.*propublica.*/compas-scores\.csv$", asked)
     assert [f.name for f in offline.iterdir()] == ["compas-scores.csv"]
     assert SECRET.encode() not in (offline / "compas-scores.csv").read_bytes()
     again = load_compas()

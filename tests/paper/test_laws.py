@@ -46,20 +46,14 @@ def unequal_law() -> PiecewiseLinearLaw:
 LAWS: dict[str, ScoreLaw] = {
     "square 0": SquareLaw(0.0),
     "square 0.15": SquareLaw(0.15),
-    "square 1/2": SquareLaw(0.5),
     "square 0.8": SquareLaw(0.8, q1=0.3),
-    "square 1": SquareLaw(1.0),
-    "rings 0": RingsLaw(0.0),
     "rings 0.2": RingsLaw(0.2, q1=0.6),
-    "rings 1/2": RingsLaw(0.5),
     "rings 1": RingsLaw(1.0),
     "rings by radius 0": RingsLaw(0.0, uniform="radius"),
     "rings by radius 0.2": RingsLaw(0.2, uniform="radius"),
-    "rings by radius 1": RingsLaw(1.0, uniform="radius"),
     "credit": credit_law(),
     "unequal": unequal_law(),
     "three groups": three_group_law(),
-    "deciles": credit_law().discretised(10),
     "deciles of three groups": three_group_law().discretised(10),
 }
 CONTINUOUS = {k: v for k, v in LAWS.items() if not isinstance(v, DiscreteLaw)}
@@ -170,7 +164,7 @@ def test_cdf_has_the_shape_of_a_cdf(law: ScoreLaw) -> None:
 @laws(LAWS)
 def test_sample_follows_the_law(law: ScoreLaw) -> None:
     """Every cell frequency and empirical c.d.f. within five standard errors."""
-    n = 60_000
+    n = 30_000
     scores, y, groups = law.sample(n, random_state=20)
     assert scores.shape == y.shape == groups.shape == (n,)
     assert set(np.unique(y)) == {0, 1}
@@ -188,7 +182,7 @@ def test_sample_follows_the_law(law: ScoreLaw) -> None:
 
 @laws(LAWS)
 def test_sample_auc_agrees(law: ScoreLaw) -> None:
-    scores, y, _ = law.sample(60_000, random_state=21)
+    scores, y, _ = law.sample(30_000, random_state=21)
     negatives, positives = np.sort(scores[y == 0]), scores[y == 1]
     below = np.searchsorted(negatives, positives, side="left")
     up_to = np.searchsorted(negatives, positives, side="right")
@@ -211,7 +205,7 @@ def test_quantile_inverts_cdf(law: ScoreLaw) -> None:
 
 @laws(LAWS)
 def test_quantile_is_the_lowest_score_that_reaches_the_level(law: ScoreLaw) -> None:
-    u = np.linspace(0.03, 0.97, 40)
+    u = np.linspace(0.03, 0.97, 20)
     q = law.quantile(u)
     for cell in range(2 * law.n_groups):
         assert np.all(law.cdf(q[:, cell])[:, cell] >= u - 1e-12)
@@ -225,7 +219,7 @@ def test_roc_curve_by_brute_force(law: ScoreLaw) -> None:
     """On a fine grid of thresholds, sup and inf of the definition enclose the curve."""
     h, g = law.negatives(), law.positives(1)
     curve = law.roc_curve(h, g)
-    grid = np.unique(np.concatenate([np.linspace(-2.5, 3.5, 60_001), np.arange(0.0, 11.0)]))
+    grid = np.unique(np.concatenate([np.linspace(-2.5, 3.5, 20_001), np.arange(0.0, 11.0)]))
     F = law.cdf(grid)
     for rate in (0.013, 0.21, 0.5, 0.75, 0.94):
         first = int(np.argmax(F @ h >= 1 - rate - 1e-12))
@@ -241,7 +235,7 @@ def test_area_under_the_roc_curve(law: ScoreLaw) -> None:
         (law.negatives(0), law.positives(1)),
     ):
         curve = law.roc_curve(reference, target)
-        rates = (np.arange(4000) + 0.5) / 4000
+        rates = (np.arange(1500) + 0.5) / 1500
         assert curve(rates).mean() == pytest.approx(curve.area, abs=1e-4)
         assert curve.area == law.auc(reference, target)
 
@@ -264,7 +258,7 @@ def test_auc_matrix_from_quantiles(law: ContinuousLaw) -> None:
         cell = np.eye(4)[j]
         # Kinks where the quantile passes a breakpoint.
         cuts = np.unique(np.concatenate([[0, 1], law.cdf(law.breakpoints)[:, j]]))
-        nodes, weights = np.polynomial.legendre.leggauss(120)
+        nodes, weights = np.polynomial.legendre.leggauss(60)
         total = 0.0
         for a, b in pairwise(cuts):
             if b - a > 1e-9:
@@ -530,18 +524,17 @@ def test_rings_roc_fair_closes_the_gap(rate: float, on: str, uniform: str) -> No
     assert abs(float(law.roc_gap(on, rate))) < 1e-12
 
 
-@pytest.mark.slow
 def test_rings_objective() -> None:
-    cs = np.linspace(0, 0.6, 61)
+    cs = np.linspace(0, 0.6, 31)
     values = [RingsLaw.objective(c, rate=3 / 4, uniform="radius") for c in cs]
-    assert cs[np.argmax(values)] == pytest.approx(RingsLaw.roc_fair(3 / 4).c, abs=0.01)
+    assert cs[np.argmax(values)] == pytest.approx(RingsLaw.roc_fair(3 / 4).c, abs=0.02)
     assert RingsLaw.objective(0.4, 0.0) == RingsLaw(0.4).auc()
 
 
 @pytest.mark.parametrize("uniform", ["area", "radius"])
 @pytest.mark.parametrize("q1", [0.02, 0.5, 0.98])
 def test_rings_auc_is_largest_in_the_middle(q1: float, uniform: str) -> None:
-    cs = np.linspace(0, 0.5, 51)
+    cs = np.linspace(0, 0.5, 21)
     assert np.all(np.diff([RingsLaw(c, q1, uniform).auc() for c in cs]) > 0)
 
 

@@ -29,7 +29,7 @@ def test_the_largest_tpr_within_a_limit(seed, limit):
     best = max(by_hand(y, score, weight, t)[::-1] for t in [-np.inf, *score]
                if by_hand(y, score, weight, t)[0] <= limit + 1e-12)  # fmt: skip
     if best[0] == 0.0:
-        with pytest.raises(ValueError, match="no positive would be selected"):
+        with pytest.raises(ValueError, match="no positive"):
             operating_point(y, score, max_fpr=limit, sample_weight=weight)
         return
     point = operating_point(y, score, max_fpr=limit, sample_weight=weight)
@@ -87,6 +87,6 @@ def test_bad_input(options, match):
 def test_one_class_and_a_worthless_score():
     with pytest.raises(ValueError, match="positives"):
         operating_point([0, 0, 0], [1, 2, 3], max_fpr=0.5, pos_label=1)
-    with pytest.raises(ValueError, match=r"With earnings=\(1, 5\) no positive would be selected"):
+    with pytest.raises(ValueError, match=r"earnings=\(1, 5\).*positive"):
         operating_point([1, 0, 0], [1, 2, 3], earnings=(1, 5))
     assert OperatingPoint(0.0, 0.1, 0.2) == OperatingPoint(0.0, 0.1, 0.2)

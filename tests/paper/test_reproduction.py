@@ -1,179 +1,294 @@
+"""What makes the paper's tables again, `reproduction/`: small, and on synthetic data."""
+
+import csv
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
+import numpy as np
 import pytest
-from evenscore.paper.parts import Store
-from evenscore.paper.plan import EXPERIMENTS, QUICK, Plan
-from typer.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.reference import auc, roc
 
-import evenscore.paper
-from evenscore.cli import app, process
-from evenscore.paper import real_data, reproduce, reproduction
+from evenscore.gaps import AucConstraint
+from evenscore.paper.laws import RingsLaw, SquareLaw
+from reproduction import __main__ as command
+from reproduction import published, real, synthetic
+from reproduction.comparing import differences
+from reproduction.parts import Part, Store, run
+from reproduction.plan import FULL, QUICK, Plan
+from reproduction.real import Selection
+from reproduction.tables import Number
 
+TINY = replace(QUICK, data=(), runs=2, synthetic_iterations=60)
+SHIPPED = command.SHIPPED.read_text("utf-8")
 
-@pytest.fixture
-def without_compas(monkeypatch):
-    """As on a machine that has no COMPAS files and no network."""
-    known = real_data.load.__wrapped__
+# ---------------------------------------------------------------------- published numbers
 
-    def load(name):
-        if name.startswith("compas"):
-            raise OSError("compas-scores.csv could not be downloaded; set EVENSCORE_DATA.")
-        return known(name)
-
-    monkeypatch.setattr(real_data, "load", load)
-
-
-class Links(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.found = []
-
-    def handle_starttag(self, tag, attrs):
-        self.found += [value for name, value in attrs if name in ("href", "src")]
+share = st.floats(0.01, 0.99)
 
 
-def files(folder):
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.parent.name != "compiled"  # JAX's own
-    }
+@settings(max_examples=10)
+@given(p0=share, p1=share, q1=share)
+def test_the_catalogue_gives_the_printed_gap_weights(p0, p1, q1):
+    q0 = 1 - q1
+    cells = np.array([[q0 * (1 - p0), q1 * (1 - p1)], [q0 * p0, q1 * p1]])
+    for name in published.GAMMA:
+        ours = AucConstraint.named(name).gap_weights(cells)
+        printed = published.gamma(name, p0, p1, q1)
+        np.testing.assert_allclose(ours / ours.sum(), printed, atol=1e-12, err_msg=name)
+
+
+def test_every_published_row_is_complete():
+    assert len(published.REAL) == 12
+    assert {len(row) for row in published.REAL.values()} == {len(published.MEASURES)}
+    assert set(published.STRENGTH) == set(published.REAL)
+    assert set(published.STRENGTH.values()) <= set(published.STRENGTH_GRID)
+    assert set(published.L2.values()) <= set(published.L2_GRID)
+    assert published.REAL["adult", "roc"] == [0.87, 0.07, 0.06, 0.01, 0.00, 0.02]
+    assert published.SYNTHETIC["rings", "roc"] == [0.75, 0.06, 0.00]
+
+
+def test_a_difference_is_judged_by_rounding_and_twice_the_noise():
+    judged = {(0.914, 0.0): "within noise", (0.916, 0.0): "beyond noise",
+              (0.916, 0.001): "within noise", (0.918, 0.001): "beyond noise"}  # fmt: skip
+    for (value, noise), verdict in judged.items():
+        assert Number(value, published=0.91, noise=noise).verdict == verdict
+    assert Number(0.918).verdict == Number(np.nan, published=0.91).verdict == ""
+
+
+# ---------------------------------------------------------------------- how scores are judged
+
+
+def test_a_score_on_real_data_is_judged_as_the_table_has_it():
+    data = real.load("german")
+    rows = np.arange(0, 1000, 2)
+    score = data.X[rows, 0] + 0.01 * np.arange(len(rows)) % 7
+    values, errors = real.judge("german", score, rows)
+    y, second = data.y[rows], data.groups[rows] == data.group_order[1]
+    cell = {(k, z): score[(y == k) & (second == bool(z))].tolist() for k in (0, 1) for z in (0, 1)}
+    negatives = cell[0, 0] + cell[0, 1]
+    expected = [
+        auc(negatives, cell[1, 0] + cell[1, 1]),
+        auc(negatives, cell[1, 0]) - auc(negatives, cell[1, 1]),
+        *(roc(cell[k, 0], cell[k, 1], rate) - rate for k in (0, 1) for rate in published.RATES),
+    ]
+    np.testing.assert_allclose(values, expected, atol=1e-12)
+    assert np.all((errors > 0) & (errors < 0.2))
+    train, test = real.published_split(data)
+    assert (len(train), len(test)) == (700, 300)
+    assert sorted([*train, *test]) == list(range(1000))
+
+
+class Known:
+    """A score that is known."""
+
+    def __init__(self, law):
+        self.law = law
+
+    def decision_function(self, X):
+        return 3.0 * self.law.score(X) + 7.0
+
+
+@pytest.mark.parametrize(("example", "law"), [("square", SquareLaw), ("rings", RingsLaw)])
+def test_a_score_on_synthetic_data_is_judged_as_the_table_has_it(example, law):
+    test = synthetic.draw(example, 300, np.random.default_rng(1))
+    scorer = Known(law(0.2))
+    found = synthetic._judge(example, scorer, test)
+    assert found["c"] == pytest.approx(0.2, abs=1e-12)
+    score = scorer.decision_function(test.X)
+    cell = {(k, z): score[(test.y == k) & (test.groups == z)] for k in (0, 1) for z in (0, 1)}
+    pooled = [score[test.y == k] for k in (0, 1)]
+    assert found["auc"] == pytest.approx(auc(*pooled))
+    within = [auc(cell[0, z], cell[1, z]) for z in (0, 1)]
+    assert found["auc_gap"] == pytest.approx(within[0] - within[1])
+    assert found["roc_gap"] == pytest.approx(roc(cell[0, 0], cell[0, 1], 0.75) - 0.75)
+    pairs = [pooled, *([cell[0, z], cell[1, z]] for z in (0, 1))]
+    pairs += [[cell[k, 0], cell[k, 1]] for k in (0, 1)]
+    for (reference, target), curve in zip(pairs, found["curves"], strict=True):
+        expected = [roc(reference.tolist(), target.tolist(), a) for a in synthetic.RATES[::20]]
+        np.testing.assert_allclose(curve[::20], expected, atol=1e-12)
+
+
+def test_the_scorer_has_the_published_parameters():
+    for name, kind, strength, l2, held_out in (("compas", "auc", 0.5, 0.05, 0.4),
+                                               ("german", "roc", 0.25, 0.5, 0.3)):  # fmt: skip
+        scorer = real.paper_scorer(name, kind)
+        assert (scorer.strength, scorer.l2, scorer.validation_fraction) == (strength, l2, held_out)
+    assert real.paper_scorer("adult", "none").strength is None
+
+
+def outcome(criterion, auc_, gaps):
+    measures = np.arange(len(criterion) * 12.0).reshape(-1, 2, 6)
+    found = {"criterion": criterion, "validation_auc": auc_, "validation_gaps": gaps}
+    return {name: np.array(values) for name, values in found.items()} | {"measures": measures}
+
+
+def test_the_validation_rows_select():
+    free = outcome([0.8, 0.9], [0.8, 0.9], [[0.3], [0.4]])
+    weak = outcome([0.7, 0.6], [0.75, 0.7], [[-0.2], [0.01]])
+    strong = outcome([0.1, 0.5], [0.6, 0.7], [[0.5], [-0.05]])
+    found = Selection.of((0.0, 0.25, 1.0), (0.01, 0.1), [free, weak, strong])
+    assert found.l2 == (0.1, 0.01, 0.1)
+    np.testing.assert_array_equal(found.worst_gap, [0.4, 0.2, 0.05])
+    np.testing.assert_array_equal(found.measures[2], strong["measures"][1])
+    assert found.chosen == 2  # the least λ with small gaps
+    assert Selection.of((0.0, 0.25), (0.01, 0.1), [free, weak]).chosen == 1  # none has
+
+
+# ---------------------------------------------------------------------- parts
+
+
+CALLS = []
+
+
+def square(x, power=2):
+    CALLS.append(x)
+    if x == 13:
+        raise KeyboardInterrupt
+    return {"value": np.array(float(x) ** power), "many": np.arange(3.0) * x}
+
+
+def parts(*xs, **more):
+    return [Part(f"part-{x}", square, {"x": x, **more}) for x in xs]
+
+
+def test_an_interruption_keeps_what_is_finished(tmp_path):
+    CALLS.clear()
+    store = Store(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        list(run(parts(1, 13, 3), store))
+    assert [store.get(part) is not None for part in parts(1, 13, 3)] == [True, False, False]
+    assert [part.name for part in run(parts(1, 2, 3), store)] == ["part-2", "part-3"]
+    assert CALLS == [1, 13, 2, 3]
+    assert float(store.get(parts(3)[0])["value"]) == 9.0
+    np.testing.assert_array_equal(store.get(parts(1)[0])["many"], [0.0, 1.0, 2.0])
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_other_parameters_and_broken_files_are_done_again(tmp_path):
+    store = Store(tmp_path)
+    [two], [cube] = parts(2), parts(2, power=3)
+    list(run([two, cube], store))
+    assert [float(store.get(part)["value"]) for part in (two, cube)] == [4.0, 8.0]
+    whole = store.path(two).read_bytes()
+    middle = len(whole) // 3
+    flipped = whole[:middle] + bytes([whole[middle] ^ 255]) * 9 + whole[middle + 9 :]
+    for broken in (b"PK not a zip", b"", flipped, whole[: len(whole) // 2]):
+        store.path(two).write_bytes(broken)
+        assert [part.name for part in run([two, cube], store)] == ["part-2"]
+        assert store.path(two).read_bytes() == whole
+
+
+# ---------------------------------------------------------------------- the page
 
 
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    """One quick run of everything, on the data that are here."""
+def tiny(tmp_path_factory):
+    """Two short runs of the examples, shown; it draws eleven figures."""
     folder = tmp_path_factory.mktemp("results")
-    result = CliRunner().invoke(app, ["reproduce", "all", "--quick", "-o", str(folder)])
-    assert result.exit_code == 0, result.output
-    return folder, result
+    return folder, command.reproduce(TINY, ["synthetic"], folder)
 
 
-@pytest.mark.slow
-def test_everything_is_on_the_page(quick):
-    folder, result = quick
-    assert "index.html" in result.output
-    assert "Not done yet" not in result.output
-    page = (folder / "index.html").read_text()
-    parser = Links()
-    parser.feed(page)
-    for link in parser.found:
-        assert link.startswith(("#", "data:,")) or (folder / link).is_file(), link
-    assert "http" not in re.sub(r"http-equiv", "", page)
-    for name in ("figure_1_credit", "strength_path", "square_auc_solutions", "rings_roc_curves"):
-        for ending in ("svg", "png"):
-            assert (folder / "figures" / f"{name}.{ending}").stat().st_size > 1000
-    tables = "gamma dimensions laws thresholds synthetic results parameters grid readings area"
-    for name in tables.split():
-        for ending in ("md", "csv"):
-            assert (folder / "tables" / f"{name}.{ending}").stat().st_size > 100
-    assert {path.stem for path in (folder / "tables").glob("splits_*.csv")} == {
-        f"splits_{scorer}" for scorer in QUICK.scorers
-    }
+def test_a_small_run_from_nothing_to_the_page(tiny):
+    folder, said = tiny
+    page = (folder / "index.md").read_text("utf-8")
+    pictures = set(re.findall(r"!\[[^\]]+\]\(figures/(.+?)\)", page))
+    assert {"figure_1_credit.png", "rings_roc_curves.png"} <= pictures
+    assert pictures == {path.name for path in (folder / "figures").iterdir()}
+    assert all(path.stat().st_size > 1000 for path in (folder / "figures").iterdir())
+    assert "2 runs" in page
+    assert "| Example 2 | ROC-based, λ_H = 1 |" in page
+    with open(folder / "tables" / "synthetic.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    first = rows[0]
+    assert [first[name] for name in ("example", "measure", "published")] == [
+        "Example 1",
+        "AUC",
+        "0.79",
+    ]
+    assert f"{float(first['value']):.3f} ± {float(first['deviation']):.3f} (0.79)" in page
+    assert not [line for line in said if "Examples 1 and 2" in line]
+    assert len([line for line in said if line.startswith("Not done yet")]) == 4
+    assert [line for line in said if "cannot be compared" in line]
 
 
-@pytest.mark.slow
-def test_the_same_is_there_as_markdown(quick):
-    folder, _ = quick
-    text = (folder / "index.md").read_text()
-    assert "A quick look, not a reproduction: 3 runs" in text
-    assert "A quick look, not a reproduction: 3 runs" in (folder / "index.html").read_text()
-    pictures = re.findall(r"!\[[^\]]+\]\((.+?)\)", text)
-    assert sorted(pictures) == sorted(
-        f"figures/{p.name}" for p in (folder / "figures").glob("*.png")
-    )
-    for path in (folder / "tables").glob("*.md"):
-        assert path.read_text().split("\n", 1)[1].strip() in text
-
-
-@pytest.mark.slow
-def test_it_goes_on_where_it_was_and_gives_the_same_bytes(quick, tmp_path):
-    folder, _ = quick
-    before = files(folder)
-    result = CliRunner().invoke(app, ["reproduce", "all", "--quick", "-o", str(folder)])
-    assert result.exit_code == 0
-    assert files(folder) == before
-    # One part is lost: it alone is done again, and gives the same numbers.
-    there, _ = real_data.available(QUICK.data)
-    part = Plan(QUICK, tuple(there)).parts("synthetic")[0]
+def test_a_lost_part_is_done_again_and_gives_the_same_bytes(tiny):
+    folder, _ = tiny
     store = Store(folder / "parts")
-    store.path(part).unlink()
-    reproduce("synthetic", folder, quick=True, jobs=1)
-    assert files(folder) == before
+    all_parts = Plan(TINY, ()).parts("synthetic")
+    files = [store.path(part) for part in all_parts]
+    assert sorted(files) == sorted((folder / "parts").iterdir())
+    before = files[0].read_bytes()
+    files[0].unlink()
+    assert list(run(all_parts, store)) == [all_parts[0]]
+    assert files[0].read_bytes() == before
 
 
-@pytest.mark.slow
-def test_without_compas_everything_else_is_done(without_compas, monkeypatch, tmp_path):
-    scale = replace(QUICK, data=("german", "compas", "compas_two_years"))
-    monkeypatch.setattr(reproduction, "QUICK", scale)
-    said = []
-    found = reproduce("figures", tmp_path, quick=True, say=said.append)
-    assert len(said) == 1
-    assert "Compas and Compas (two years) left out: compas-scores.csv could not be" in said[0]
-    page = found.page.read_text()
-    assert said[0] in page
-    assert "Not done yet: the full grid" in page
-    assert set(found.missing) == set(EXPERIMENTS.values())
-    assert "German" in page
+def test_the_shipped_page_is_compared_and_what_needs_no_training_agrees(tiny):
+    """Seven tables of every page of a full run; figures of an altered page are all found."""
+    folder, _ = tiny
+    page = (folder / "index.md").read_text("utf-8").split("## Synthetic data")[0]
+    cells, found = differences(SHIPPED, page)
+    assert cells > 60
+    assert [one for one in found if not one.where.startswith("Table 4")] == []
+    assert differences(SHIPPED, SHIPPED) == (cells_of(SHIPPED), [])
+
+
+def cells_of(page):
+    return differences(page, page)[0]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("there", "here", "beyond"),
     [
-        (["reproduce", "tables"], "target must be one of synthetic, real"),
-        (["reproduce", "figures", "--runs", "1"], "runs must be at least 2"),
+        ("0.764 ± 0.020 (0.76)", "0.765 ± 0.020 (0.76)", None),  # rounding
+        ("0.764 ± 0.020 (0.76)", "0.767 ± 0.020 (0.76)", False),  # no further than its deviation
+        ("0.764 ± 0.020 (0.76)", "0.764 ± 0.023 (0.76)", False),
+        ("0.764 ± 0.020 (0.76)", "0.811 ± 0.020 (0.76)", True),
+        ("0.764 ± 0.020 (0.76)", "0.764 ± 0.020 (0.74)", True),  # the published one
+        ("32,561 (32.5K)", "32,562 (32.5K)", True),
+        ("0.338", "0.336", True),
+        ("1", "0.5", True),
+        ("0.5", "–", True),
     ],
 )
-def test_bad_requests_give_a_sentence(arguments, sentence, tmp_path):
-    result = CliRunner().invoke(app, [*arguments, "-o", str(tmp_path / "out")])
-    assert result.exit_code == 2
-    assert sentence in result.output
-    assert "Traceback" not in result.output
-    assert not (tmp_path / "out").exists()
+def test_a_cell_that_is_another_is_named(there, here, beyond):
+    pages = [f"### Title\n\n| data | a | b |\n|---|---:|---:|\n| x | {cell} | **1.00** |\n"
+             for cell in (there, here)]  # fmt: skip
+    cells, found = differences(*pages)
+    assert cells == 2
+    assert found == ([] if beyond is None else [("Title, x, a", there, here, beyond)])
 
 
-def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
-    taken = tmp_path / "taken"
-    taken.write_text("mine")
-    result = CliRunner().invoke(app, ["reproduce", "figures", "-o", str(taken)])
-    assert result.exit_code == 2
-    assert "is a file, not a folder" in result.output.replace("\n", " ")
-    assert taken.read_text() == "mine"
+def test_what_differs_from_the_shipped_page_is_told():
+    altered = SHIPPED.replace("0.764 ± 0.020 (0.76)", "0.664 ± 0.020 (0.76)")
+    named, summary = command.compared(altered, FULL)
+    assert all(text in named for text in ("German", "AUC", "0.764", "0.664"))
+    assert "1 differ" in summary
+    assert len(command.compared(SHIPPED, FULL)) == 1
 
 
-@pytest.fixture
-def asked(monkeypatch):
-    """As if everything were done at once: the folders that were asked for."""
-    folders = []
+def test_missing_files_are_told_and_the_rest_is_done(monkeypatch, tmp_path):
+    def load(name):
+        if name.startswith("compas"):
+            raise OSError("compas-scores.csv is not there.")
 
-    def done(target, folder, **how):
-        folders.append(folder)
-        return reproduction.Reproduced(folder / "index.html", (), ("the [/b] of it",))
-
-    monkeypatch.setattr(evenscore.paper, "reproduce", done)
-    monkeypatch.setattr(process._Process, "remark", "")
-    return folders
-
-
-def test_interrupting_says_that_what_is_finished_is_kept(asked, tmp_path):
-    assert CliRunner().invoke(app, ["reproduce", "-o", str(tmp_path)]).exit_code == 0
-    assert asked == [tmp_path]
-    kept = f"What is finished is kept in {tmp_path}: the same command goes on."
-    assert process._Process.remark == kept
+    monkeypatch.setattr(real, "load", load)
+    there, sentences = real.available(("german", "compas", "bank", "compas_two_years"))
+    assert there == ["german", "bank"]
+    [sentence] = sentences
+    for name in ("Compas", "Compas (two years)", "compas-scores.csv"):
+        assert name in sentence
 
 
-def test_a_folder_is_no_markup(asked, tmp_path):
-    folder = tmp_path / "a[/b]"
-    result = CliRunner().invoke(app, ["reproduce", "-o", str(folder)])
-    assert result.exit_code == 0, result.exception
-    assert str(folder / "index.html") in result.output
-    assert "Not done yet: the [/b] of it." in result.output
-
-
-def test_a_folder_that_cannot_be_written_in_is_refused_before_any_work(monkeypatch, tmp_path):
-    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)
-    monkeypatch.setattr(reproduction, "available", lambda data: pytest.fail("that is work"))
-    with pytest.raises(ValueError, match=r"does not allow to write in it: name another folder\.$"):
-        reproduction.reproduce("figures", tmp_path)
+def test_the_command_asks_for_what_is_said(monkeypatch, tmp_path, capsys):
+    asked = []
+    monkeypatch.setattr(command, "reproduce", lambda *given: asked.append(given) or ["done"])
+    command.main(["--part", "real", "grid", "--data", "compas", "--quick", "--jobs", "3"])
+    [(scale, targets, folder, jobs)] = asked
+    assert (scale.data, scale.full, targets, jobs) == (("compas",), False, ["real", "grid"], 3)
+    assert folder.as_posix() == "results/paper-quick"
+    assert capsys.readouterr().out == "done\n"
+    with pytest.raises(SystemExit):
+        command.main(["--part", "everything"])

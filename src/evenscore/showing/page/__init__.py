@@ -1,1 +1,1 @@
-"""The page shell that report, trade-off and reproduction share: one file, one style, no network."""
+"""The page shell that reports share: one file, one style, no network."""

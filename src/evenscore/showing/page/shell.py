@@ -22,9 +22,7 @@ _FILTERS = (
 )  # fmt: skip
 
 
-def render(
-    template: str | jinja2.Template, *, script: str = "", images: str = "data:", **content: Any
-) -> str:
+def render(template: str | jinja2.Template, *, script: str = "", **content: Any) -> str:
     """A page from a template that extends `showing/page/shell.html.jinja`.
 
     Parameters
@@ -33,8 +31,6 @@ def render(
         The path of the template within the package, or one made by `environment().from_string`.
     script : str
         The path of its script, if it has one; no other script will run.
-    images : str
-        Where pictures may come from: by default from within the page alone.
     **content
         What the template shows; everything that comes from outside is escaped.
 
@@ -52,7 +48,7 @@ def render(
             **content,
             style=Markup(style),
             script=Markup(code),
-            policy=policy(style, code, images),
+            policy=policy(style, code),
         )
     )
     # Half a surrogate pair, which Python lets a text hold, is in no file.
@@ -64,12 +60,12 @@ def fragment(template: str, **content: Any) -> Markup:
     return Markup(environment().get_template(template).render(**content))
 
 
-def policy(style: str, script: str, images: str = "data:") -> str:
+def policy(style: str, script: str) -> str:
     """The Content-Security-Policy under which only this style and this script have any effect."""
     allowed = f"script-src '{_digest(script)}'; " if script else ""
     return (
         f"default-src 'none'; style-src '{_digest(style)}'; {allowed}"
-        f"img-src {images}; base-uri 'none'; form-action 'none'"
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
 
 
