@@ -125,40 +125,6 @@ def test_roc_gaps_at_rates_and_curves(case):
             assert low <= value <= high
 
 
-def test_cuts_by_group(case):
-    rows, result = case
-    for table in (result.thresholds, result.explorer):
-        for t in range(0, len(table.thresholds), 10):
-            selected = 0.0
-            for k, group in enumerate(table.groups):
-                naive = rows.rates(table.thresholds[t], int(group))
-                for name in ("fpr", "fnr", "selection_rate"):
-                    shares = getattr(table, name)
-                    expected = naive[name.removesuffix("_rate")]
-                    assert shares.value[t, k] == pytest.approx(expected, abs=1e-12)
-                    assert shares.low[t, k] <= expected + 1e-12
-                    assert expected <= shares.high[t, k] + 1e-12
-                chosen = [
-                    (y, w)
-                    for y, s, g, w in zip(rows.y, rows.score, rows.group, rows.weight, strict=True)
-                    if g == int(group) and s > table.thresholds[t]
-                ]
-                total = sum(w for _, w in chosen)
-                selected += total
-                assert table.selected[t, k] == pytest.approx(total, abs=1e-9)
-                if total:
-                    share = sum(w for y, w in chosen if y) / total
-                    assert table.precision.value[t, k] == pytest.approx(share, abs=1e-12)
-                else:
-                    assert np.isnan(table.precision.value[t, k])
-            assert table.selected_share[t] == pytest.approx(selected / rows.mass())
-            rates = [rows.rates(table.thresholds[t], int(g))["selection"] for g in table.groups]
-            if max(rates) > 0:
-                ratio = table.impact_ratio
-                assert ratio.value[t] == pytest.approx(min(rates) / max(rates), abs=1e-12)
-                assert ratio.low[t] <= ratio.value[t] <= ratio.high[t]
-
-
 def test_calibration_bins(case):
     rows, result = case
     found = result.calibration

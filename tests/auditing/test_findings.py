@@ -285,6 +285,8 @@ def test_where_no_gap_is_beyond_the_largest_seen_is_told(three, two):
     elsewhere = [gap for gap in single.gaps if gap.family != "rate"]
     context = with_block(single, CutsInUse, asked=False, gaps=single.cut_gaps)
     assert holds(told(replace(context, gaps=tuple(elsewhere)), ""), "No gap is")
+    at_cuts = [gap for gap in single.gaps if gap.family == "rate"]
+    assert not any("beyond the" in t for _, t in told(replace(single, gaps=tuple(at_cuts)), ""))
     nothing = made(two, value=math.nan, verdict="undefined")
     assert "largest" not in holds(told(nothing, ""), "No other gap")
 
@@ -447,6 +449,8 @@ def test_ratios_of_selection_and_main_groups(three):
     )
     held = three.sample.group_share[np.isin(three.groups, ["men", "women"])].sum()
     assert f"{held:.1%}" in holds(told(made(three)), "men and women:", "all 3 groups")
+    everybody = replace(three.sample, main_groups=three.compared_groups)
+    assert not any("main" in text for _, text in told(replace(made(three), sample=everybody), ""))
     names = tuple(f"g{k}" for k in range(9))
     many = replace(three.sample, compared_groups=names, main_groups=names[:8])
     text = holds(told(replace(made(three), sample=many, gaps=())), "main groups")

@@ -251,7 +251,7 @@ def test_reference_groups_that_cannot_be(people):
 
 
 def test_references_by_label_or_by_name():
-    y, score, group, _ = draw(8, n=500, n_groups=3)
+    y, score, group, _ = draw(8, n=900, n_groups=3)
     asked = dict(constraints="bnsp")
     found = es.audit(y, score, sensitive_features=group, reference_group=1, **asked)
     by_name = es.audit(y, score, sensitive_features=group, reference_group="1", **asked)
@@ -369,7 +369,7 @@ def test_comparisons_are_of_the_gaps_compared(people, reference):
         expected = row.one.value - row.other.value
         assert row.difference.value == pytest.approx(expected, abs=1e-12)
     other = es.audit(y, score, **{**asked, "min_group_size": 100})
-    with pytest.raises(ValueError, match="min_group_size or reference_group"):
+    with pytest.raises(ValueError, match="min_group_size"):
         one.compare(other)
 
 
@@ -427,7 +427,7 @@ def test_a_quantity_is_pointed_out_with_bands():
     ages, counts = np.unique(rng.integers(18, 58, 5000), return_counts=True)
     for column in (ages, ages.astype(float), ages.astype(str)):
         found = numeric_groups([str(k) for k in column], counts.astype(float))
-        assert found.bands() == "under 30, 30 to 39, 40 to 49, 50 and over"
+        assert found.bands() == "under 25, 25 to 34, 35 to 44, 45 and over"
     assert numeric_groups([str(k) for k in range(12)], np.ones(12)) is None
     assert numeric_groups([f"group {k}" for k in range(20)], np.ones(20)) is None
     assert numeric_groups([*map(str, range(20)), "nan"], np.ones(21)) is None
