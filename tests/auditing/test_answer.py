@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import evenscore as es
-from evenscore.auditing.answer import worst
 
 LOAN = es.Words(
     people="applicants",
@@ -52,7 +51,8 @@ def test_a_fair_score_with_many_people():
     y, score, sex = people(30_000, 0.0)
     result = es.audit(y, score, sensitive_features=sex, words=LOAN)
     assert result.answer.verdict == "even"
-    assert str(result.answer).startswith("Yes. In both kinds of error")
+    assert str(result.answer).startswith("Yes. ")
+    assert "both kinds of error" in result.answer.text
     assert result.answer.remedies[0].startswith("Nothing needs to be done")
 
 
@@ -100,11 +100,6 @@ def test_it_is_stored_and_never_changes_its_mind():
     assert str(read.answer) == f"No. {data['answer']['text']}"
 
 
-def test_the_worst_of_several():
-    assert worst(["even", "even"]) == "even"
-    assert worst(["even", "unclear", "gap"]) == "gap"
-
-
 def test_a_tolerance_that_nothing_could_be_beyond_is_said_to_be_too_coarse():
     """Of 5 % that are inspected, clean places of one group may be four times as many."""
     rng = np.random.default_rng(0)
@@ -139,11 +134,3 @@ def test_small_rates_that_are_alike_need_no_finer_tolerance():
     result = es.audit(y, score, sensitive_features=group, cuts=cuts, constraints=fair)
     assert result.answer.verdict == "even"
     assert "too coarse" not in result.answer.text
-
-
-def test_a_tolerance_beside_large_rates_is_not_too_coarse():
-    y, score, sex = people(20_000, 0.0)
-    result = es.audit(y, score, sensitive_features=sex, words=LOAN, cuts=es.Cuts(at=(0.4,)))
-    assert result.answer.verdict == "even"
-    assert "too coarse" not in result.answer.text
-    assert "Nothing needs to be done" in result.answer.remedies[0]

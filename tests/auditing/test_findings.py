@@ -315,6 +315,10 @@ def test_stretches_at_which_a_band_leaves_the_tolerance(two, three):
     assert "70% to 80%" in down[1]
     assert "-0.200 at 80%" in down[1]
     assert re.findall(r"group (\w+)", down[1].split("favours")[1]) == ["men", "women"]
+    under = curve_of(two, "negatives", [-0.125] * 11, half=0.0625)
+    settings = replace(two.settings, tolerance=0.0625)  # the band ends where it begins
+    edge = replace(with_block(result, Curves, roc_gaps=(under,)), settings=settings)
+    assert not any("Elsewhere" in text for _, text in told(edge))
     even = with_block(result, Curves, roc_gaps=(curve_of(two, "negatives", [0.07] * 11),))
     assert not any("Elsewhere" in text for _, text in told(even))  # 5 points: not beyond 5
     many = with_block(made(three), Curves, roc_gaps=(curve_of(three, "negatives", value),))
@@ -394,6 +398,8 @@ def test_what_cannot_be_told_and_the_smallest_cell(three):
     positive = made(three, {("bnsp", "men", "women"): (0.04, "unclear")})
     assert "up to 0.070" in holds(told(uncertified(positive)), "Cannot tell for 1 of")
     assert "own" not in holds(told(uncertified(positive)), "Cannot tell for 1 of")
+    several = dict.fromkeys(("bnsp", "bpsn"), (0.09, "unclear"))
+    assert "6 of them" in holds(told(uncertified(made(three, several))), "on their own")
     # A group that is not compared has no smallest cell.
     few = replace(sample, compared_groups=tuple(g for g in three.groups if g != whom))
     assert "(effective size 40)" in holds(told(replace(result, sample=few)), "Cannot tell for")
@@ -452,6 +458,9 @@ def test_ratios_of_selection_and_main_groups(three):
     everybody = replace(three.sample, main_groups=three.compared_groups)
     assert not any("main" in text for _, text in told(replace(made(three), sample=everybody), ""))
     names = tuple(f"g{k}" for k in range(9))
+    six = replace(three.sample, compared_groups=names, main_groups=names[:6])
+    text = holds(told(replace(made(three), sample=six, gaps=())), "main groups")
+    assert "g0, g1, g2, g3, g4 and g5:" in text
     many = replace(three.sample, compared_groups=names, main_groups=names[:8])
     text = holds(told(replace(made(three), sample=many, gaps=())), "main groups")
     assert "g0, g1, g2, g3, g4, g5 and 2 more groups" in text
