@@ -10,7 +10,7 @@ from audit_schema import audit_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.making import draw, every_family
-from support.reference import Rows, roc, split_roc
+from support.reference import Rows, split_roc
 
 import evenscore as es
 from evenscore import GroupedScores, datasets
@@ -21,8 +21,7 @@ from evenscore.gaps.catalogue import CATALOGUE
 RATES = (0.125, 0.25)
 CASES = {
     "two groups": dict(seed=1, n=150, levels=None),
-    "ties, weights": dict(seed=3, n=120, levels=4, weights="real"),
-    "three groups, weights": dict(seed=4, n=150, n_groups=3, levels=None, weights="integer"),
+    "three groups, weights, ties": dict(seed=4, n=150, n_groups=3, levels=6, weights="real"),
 }
 
 
@@ -79,15 +78,6 @@ def test_holm_runs_over_all_gaps(case):
     for position, gap in enumerate(ordered):
         running = max(running, min(1.0, gap.p_value * (len(ordered) - position)))
         assert gap.adjusted_p_value == pytest.approx(running, rel=1e-12)
-
-
-def test_the_polygon_is_the_definition_where_nothing_is_tied():
-    rng = np.random.default_rng(0)
-    one, two = rng.normal(size=40).tolist(), rng.normal(size=30).tolist()
-    for rate in (0.05, 0.3, 0.9):
-        assert split_roc(one, two, rate, [1.0] * 40, [1.0] * 30) == pytest.approx(
-            roc(one, two, rate)
-        )
 
 
 def test_roc_gaps_at_rates_and_curves(case):
@@ -270,22 +260,6 @@ def test_labels_that_read_alike_stay_apart():
     assert es.audit(y, score, sensitive_features=labels).groups == ("1", "'1'")
     labels = ["" if g else "x" for g in group]
     assert es.audit(y, score, sensitive_features=labels).groups == ("''", "x")
-
-
-def test_thresholds_and_positive_label_may_be_given():
-    y, score, group, _ = draw(10, n=100, levels=None)
-    words = np.where(y == 1, "yes", "no")
-    result = es.audit(
-        words,
-        score,
-        sensitive_features=group,
-        pos_label="yes",
-        cuts=es.Cuts(thresholds=[0.5, -0.5]),
-    )
-    assert result.sample.pos_label == "yes"
-    np.testing.assert_array_equal(result.thresholds.thresholds, [0.5, -0.5])
-    first, second = result.thresholds.selected
-    assert np.all(first < second)
 
 
 # ---------------------------------------------------------------------- awkward data
@@ -587,21 +561,14 @@ def test_two_people_of_a_third_group_do_not_silence_an_audit():
 
 def test_a_score_the_wrong_way_round_and_groups_that_look_alike_are_pointed_out():
     y, score, group, _ = draw(3, n=400, levels=None)
-    result = es.audit(y, -score, sensitive_features=np.array(["Men", "men "])[group])
+    asked = dict(constraints="bnsp")
+    result = es.audit(y, -score, sensitive_features=np.array(["Men", "men "])[group], **asked)
     assert "positives below negatives" in result.warnings[0]
     assert "'Men' and 'men '" in result.warnings[1]
-    assert es.audit(y, score, sensitive_features=group).warnings == ()
-
-
-def test_low_scores_selected_of_positives_who_score_low_are_as_they_should_be():
-    """A probability of default is low for people who repay."""
-    y, score, group, _ = draw(3, n=400)
-    low = es.Cuts(between=(0.1, 0.4), selected="low")
-    sensible = es.audit(y, -score, sensitive_features=group, cuts=low)
-    assert sensible.auc.high < 0.5
-    assert not any("ranks positives" in warning for warning in sensible.warnings)
-    odd = es.audit(y, score, sensitive_features=group, cuts=low)
-    assert odd.auc.low > 0.5
+    assert es.audit(y, score, sensitive_features=group, **asked).warnings == ()
+    low = es.Cuts(between=(0.1, 0.4), selected="low")  # as of a probability of default
+    assert es.audit(y, -score, sensitive_features=group, cuts=low, **asked).warnings == ()
+    odd = es.audit(y, score, sensitive_features=group, cuts=low, **asked)
     assert "positives above negatives" in odd.warnings[0]
 
 
@@ -626,38 +593,6 @@ def test_the_first_findings_say_who_is_worse_off():
         result.worst("nothing")
 
 
-@pytest.mark.parametrize(("selected_is", "favoured"), [("good", "men"), ("bad", "women")])
-def test_an_audit_that_knows_what_is_good_for_people_says_whom_a_gap_favours(selected_is, favoured):
-    """Women score lower: men are favoured if a high score is good for a person."""
-    y, group = np.tile([0, 0, 1, 1], 250), np.tile(["men", "women"], 500)
-    score = np.random.default_rng(0).normal(size=1000) + y - 1.0 * (group == "women")
-    for order in (("men", "women"), ("women", "men")):
-        result = es.audit(
-            y,
-            score,
-            sensitive_features=group,
-            words=es.Words(selected_is=selected_is),
-            group_order=order,
-            constraints=["inter_group", "bnsp", es.RateConstraint("fpr", "fnr")],
-        )
-        told = [finding.text for finding in result.findings if finding.kind == "gap"]
-        other = {"men": "women", "women": "men"}[favoured]
-        about = f"so this favours group {favoured} over group {other}."
-        told = [text for text in told if f"Being selected is {selected_is} for a person" in text]
-        directed = [text for text in told if "favours" in text]
-        assert len(directed) >= 3
-        assert all(text.endswith(about) for text in directed)
-        remark = "bears the most" if selected_is == "bad" else "rule of thumb of hiring"
-        assert remark in result.thresholds.remark
-        assert es.AuditResult.from_dict(result.to_dict()).settings.words.selected_is == selected_is
-    silent = es.audit(y, score, sensitive_features=group)
-    assert not any("favours" in finding.text for finding in silent.findings)
-    with pytest.raises(ValueError, match=r"selected_is.*'nice'"):
-        es.Words(selected_is="nice")
-    with pytest.raises(TypeError, match=r"words.*dict"):
-        es.audit(y, score, sensitive_features=group, words={"selected_is": "good"})
-
-
 def test_who_ranks_higher_follows_from_who_is_compared():
     """By brute force: shift one group up and see which way each statistic goes."""
     y, group = np.tile([0, 0, 1, 1], 100), np.tile(["a", "b"], 200)
@@ -676,13 +611,6 @@ def test_words_claim_no_direction_where_the_interval_holds_zero():
         sure = gap.low > 0.0 or gap.high < 0.0
         assert (": " in gap.words) == sure
         assert "% of pairs; " in gap.words
-
-
-def test_a_small_even_sample_says_what_it_cannot_tell():
-    y, score, group, _ = draw(16, n=150, levels=None, shift=0.0)
-    kinds = [finding.kind for finding in es.audit(y, score, sensitive_features=group).findings]
-    assert "gap" not in kinds
-    assert "unclear" in kinds
 
 
 def test_people_are_kept_but_not_shown():

@@ -12,7 +12,7 @@ ASKED = [es.RateConstraint("fpr", "fnr"), "bnsp", "inter_group"]
 @pytest.fixture(scope="module")
 def people():
     rng = np.random.default_rng(3)
-    n = 3000
+    n = 1500
     sex, race = rng.choice(["f", "m"], n), rng.choice(["a", "b", "c"], n, p=[0.5, 0.4, 0.1])
     y = rng.random(n) < 0.4
     score = rng.normal(size=n) + 1.5 * y + 1.0 * (sex == "m")

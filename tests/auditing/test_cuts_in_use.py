@@ -245,23 +245,6 @@ def test_small_groups_where_there_is_no_cut():
     assert table.rows[0][-1] == "–"
 
 
-def test_a_cut_without_a_value_has_a_sentence_of_its_own():
-    y, score, group = even_people(2_500, seed=2)
-    cuts = es.Cuts(thresholds=(0.5, 99.0))
-    fair = es.RateConstraint("fpr", "fnr", cuts=cuts)
-    for tolerance, kind in ((0.03, "unclear"), (0.2, "context")):
-        result = es.audit(y, score, sensitive_features=group, constraints=fair, tolerance=tolerance)
-        told = [finding for finding in result.findings if finding.about == "cuts"]
-        [without] = [finding for finding in told if "nothing can be said" in finding.text]
-        assert without.kind == "unclear"
-        assert "cut 99" in without.text
-        [other] = [finding for finding in told if finding is not without]
-        assert other.kind == kind
-        assert "above the cut 0.5" in other.text.lower()
-        assert "99" not in other.text
-        assert not any("no value" in finding.text for finding in result.findings)
-
-
 def test_other_gaps_alone_leave_the_cuts_as_context(tmp_path):
     y, score, group, _ = draw(7, n=900, levels=None, shift=1.2)
     result = es.audit(y, score, sensitive_features=group, constraints="bnsp")
@@ -369,22 +352,6 @@ def test_a_certificate_is_one_statement_about_all_rates_and_pairs():
     assert read.certificate == certificate
 
 
-def test_too_few_people_are_told_how_many_it_takes():
-    y, score, group = even_people(600)
-    names = np.array(["men", "women"])[group]
-    result = es.audit(y, score, sensitive_features=names, words=LOAN)
-    certificate = result.certificate
-    assert certificate.lacking == "data"
-    cell, now = certificate.smallest
-    assert now == int(result.sample.cell_counts.min())
-    assert certificate.needed > now
-    first = result.findings[0]
-    assert first.kind == "unclear"
-    on, _, whom = cell.partition(" of ")
-    assert f"{certificate.needed:,} {LOAN.of(on)} in group {whom}" in first.text
-    assert first.text.endswith(f"{now:,}.")
-
-
 def test_certificates_of_one_group_of_all_others_and_of_an_empty_cell():
     y, score, group = even_people(3_000, groups=3)
     alone = es.audit(y, score, sensitive_features=np.zeros(len(y)))
@@ -406,32 +373,6 @@ def test_certificates_of_one_group_of_all_others_and_of_an_empty_cell():
     empty = es.audit(np.where(group == 1, 0, y), score, sensitive_features=group)
     assert not empty.certificate.certified
     assert not re.search(r"\b(nan|inf)\b", str(empty))
-
-
-@pytest.mark.parametrize(
-    ("reference", "few", "whom"),
-    [
-        (None, 0, "between all groups"),
-        ("a", 0, "a and every other group"),
-        (es.ALL_OTHERS, 20, "each group that is compared"),
-    ],
-)
-def test_what_is_even_names_who_was_compared(reference, few, whom):
-    y, score, group = even_people(12_000, groups=3)
-    names = np.array(list("abc"))[group]
-    names[:few] = "d"
-    result = es.audit(
-        y,
-        score,
-        sensitive_features=names,
-        reference_group=reference,
-        cuts=es.Cuts(at=0.3),
-        constraints=es.RateConstraint("fpr", "fnr", cuts=es.Cuts(at=0.3)),
-        tolerance=0.15,
-    )
-    assert whom.replace("all groups", "groups") in str(result.certificate)
-    assert result.findings[0].kind == "even"
-    assert whom in result.findings[0].text
 
 
 # ---------------------------------------------------------------------- what must not matter

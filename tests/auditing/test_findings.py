@@ -191,6 +191,9 @@ def test_what_is_even_at_the_cuts(three):
     settings = replace(result.settings, reference_group="men")
     [(_, against)] = told(replace(uncertified(result), settings=settings), "cuts")
     assert "men and every other" in against
+    settings = replace(result.settings, reference_group=es.ALL_OTHERS)
+    [(_, others)] = told(replace(uncertified(result), settings=settings), "cuts")
+    assert "all others together" in others
 
 
 def test_a_certificate_is_one_statement_about_all_gaps_at_the_cuts(three):
@@ -410,12 +413,12 @@ def test_gaps_without_a_value(two):
     n = len(two.gaps)
     assert "(no interval)" in holds(told(one), f"1 of the {n} gaps has")
     gaps = tuple(
-        replace(g, verdict="undefined", warnings=("too few", "more"))
+        replace(g, verdict="undefined", warnings=(f"too few for {g.name}", "more"))
         if g.name in ("bnsp", "bpsn")
         else g
         for g in one.gaps
     )
-    assert "(too few)" in holds(told(replace(one, gaps=gaps)), f"2 of the {n} gaps have")
+    assert "(too few for bnsp)" in holds(told(replace(one, gaps=gaps)), f"2 of the {n} gaps have")
 
 
 # ---------------------------------------------------------------------- for context

@@ -1,13 +1,10 @@
 """Many and tiny groups: who is compared, with whom, who comes first, and what is said of others."""
 
-import json
 from dataclasses import replace
 
-import jsonschema
 import numpy as np
 import pytest
-from audit_schema import audit_schema
-from support.making import draw, every_family
+from support.making import draw
 from support.reference import Rows
 
 import evenscore as es
@@ -16,6 +13,10 @@ from evenscore.auditing.groups import ALL_OTHERS, choose_groups
 from evenscore.auditing.numeric_groups import numeric_groups
 from evenscore.inference.decisions import adjust
 
+SOME = [
+    *(es.RateConstraint("fpr"), "bnsp", "intra_group", "inter_group", "reference_group"),
+    es.RocConstraint(on="both", rates=(0.25,)),
+]
 SIZES = {"a": 400, "tiny": 24, "b": 300, "c": 90, "none": 12}
 
 
@@ -34,7 +35,7 @@ def people():
 @pytest.fixture(scope="module")
 def result(people):
     y, score, group = people
-    return es.audit(y, score, sensitive_features=group, constraints=every_family())
+    return es.audit(y, score, sensitive_features=group, constraints=SOME)
 
 
 def pair(gap):
@@ -155,9 +156,7 @@ def test_weights_count_by_what_they_are_worth(people):
 
 def test_every_group_against_one(people, result):
     y, score, group = people
-    against = es.audit(
-        y, score, sensitive_features=group, reference_group="b", constraints=every_family()
-    )
+    against = es.audit(y, score, sensitive_features=group, reference_group="b", constraints=SOME)
     assert against.settings.reference_group == "b"
     assert against.n_pairs == 2
     assert {pair(gap) for gap in against.gaps} == {("b", "a"), ("b", "c")}
@@ -218,13 +217,6 @@ def test_all_others_are_recoded_columns(people):
     )
     pairs = {(ALL_OTHERS, name) for name in against.compared_groups}
     assert {pair(curve) for curve in against.roc_gaps} == pairs
-
-
-def test_all_others_of_two_groups_are_the_other_one():
-    y, score, group, _ = draw(3, n=200)
-    plain = es.audit(y, score, sensitive_features=group)
-    others = es.audit(y, score, sensitive_features=group, reference_group=ALL_OTHERS)
-    assert others.to_json() == plain.to_json()
 
 
 def test_reference_groups_that_cannot_be(people):
@@ -314,15 +306,6 @@ def test_main_groups_are_the_fewest_that_hold_four_fifths(people, result):
     assert two.main == (0, 1)  # two at least, although one holds 80 %
 
 
-def test_findings_are_about_main_groups_first(people, result):
-    gaps = [finding.text for finding in result.findings if "The gap (" in finding.text]
-    assert gaps
-    assert all(", a and b)" in text for text in gaps)
-    told = " ".join(finding.text for finding in result.findings)
-    assert "tiny" not in told
-    assert "84.7%" in told
-
-
 def test_curves_of_main_groups_are_kept_first():
     y, score, group, _ = draw(4, n=800, n_groups=5, levels=None)
     heavy = np.isin(group, [1, 3])
@@ -339,20 +322,7 @@ def test_curves_of_main_groups_are_kept_first():
     assert any("main groups first" in text for text in result.omitted)
 
 
-# ---------------------------------------------------------------------- kept, shown, compared
-
-
-def test_kept_and_read_back(people):
-    y, score, group = people
-    validator = jsonschema.Draft202012Validator(audit_schema())
-    for reference in ("c", ALL_OTHERS):
-        one = es.audit(
-            y, score, sensitive_features=group, reference_group=reference, constraints="bnsp"
-        )
-        validator.validate(json.loads(one.to_json()))
-        read = es.AuditResult.from_dict(json.loads(one.to_json()))
-        assert read.to_json() == one.to_json()
-        assert read.small_groups[1].auc == one.small_groups[1].auc
+# ---------------------------------------------------------------------- compared
 
 
 @pytest.mark.parametrize("reference", [None, ALL_OTHERS])

@@ -100,10 +100,10 @@ def test_no_number_is_rounded(result):
     assert data["settings"]["evenscore_version"] == es.__version__
 
 
-def test_the_schema_describes_it(result, awkward):
+def test_the_schema_describes_it(small, awkward):
     validator = jsonschema.Draft202012Validator(audit_schema())
     validator.check_schema(audit_schema())
-    for one in (result, awkward):
+    for one in (small, awkward):
         validator.validate(json.loads(one.to_json()))
     for spoil in (
         lambda data: data.pop("gaps"),
@@ -113,7 +113,7 @@ def test_the_schema_describes_it(result, awkward):
         lambda data: data["sample"].update(n=1.5),
         lambda data: data["findings"][0].update(kind="verdict"),
     ):
-        data = result.to_dict()
+        data = small.to_dict()
         spoil(data)
         assert not validator.is_valid(data)
 
@@ -172,8 +172,8 @@ def test_numbers_that_json_does_not_know():
         ),
     ],
 )
-def test_a_spoiled_file_is_refused_in_a_sentence(result, spoil, message):
-    data = result.to_dict()
+def test_a_spoiled_file_is_refused_in_a_sentence(small, spoil, message):
+    data = small.to_dict()
     spoil(data)
     with pytest.raises(ValueError, match=message):
         es.AuditResult.from_dict(data)
