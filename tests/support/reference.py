@@ -133,3 +133,10 @@ def split_roc(reference, target, rate, reference_weight=None, target_weight=None
             return (higher + part * equal) / other
         above += tied
     return 1.0
+
+
+def signed_area(difference):
+    """∫ d(a) da of a difference of curves, piece by piece."""
+    edges = difference.edges.tolist()
+    pieces = zip(edges[:-1], edges[1:], difference.start, difference.end, strict=True)
+    return sum((right - left) * (one + two) / 2.0 for left, right, one, two in pieces)

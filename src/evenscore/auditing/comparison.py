@@ -101,12 +101,6 @@ class ComparisonResult(Showable):
         return self.differences[1:]
 
     @property
-    def most_changed(self) -> Difference | None:
-        """The gap whose magnitude changed most, of those that are surely smaller or larger."""
-        changed = [gap for gap in self.gaps if gap.change != "not told apart"]
-        return max(changed, key=lambda gap: abs(gap.magnitude.value), default=None)
-
-    @property
     def words(self) -> tuple[str, ...]:
         """What changed, in sentences: the AUC, then a count of the gaps, then each of them."""
         counts = {

@@ -6,14 +6,13 @@ with probability 1 − δ. Near 0 and 1 it is half as wide as that of Dvoretzky,
 which is as wide everywhere. Uniform numbers are the scores seen through their own law; atoms make
 the band hold more often.
 
-δ/α, a number of tests, depends little on n and δ. It was computed exactly (`chance_inside`) and is
-tabulated: it is convex in log n, so that a line between two sizes is above it, and falls with δ, so
-that the next smaller δ of the table has more. Above 10⁴ people, where it pays least, the inequality
-of Dvoretzky, Kiefer and Wolfowitz is used.
+δ/α, a number of tests, depends little on n and δ. It was computed exactly and is tabulated
+(the tests compute it anew): it is convex in log n, so that a line between two sizes is above it,
+and falls with δ, so that the next smaller δ of the table has more. Above 10⁴ people, where it pays
+least, the inequality of Dvoretzky, Kiefer and Wolfowitz is used.
 """
 
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 
@@ -79,37 +78,3 @@ def share_bounds(n: int, delta: float) -> tuple[Floats, Floats]:
     for bound in (low, high):
         bound.flags.writeable = False
     return low, high
-
-
-def chance_inside(low: Floats, high: Floats) -> float:
-    """The probability that n sorted uniform numbers all lie between their bounds, exactly.
-
-    The number N(t) of them up to t is a Poisson process of intensity n, given N(1) = n. It has to
-    stay below i until low_i and to be i at least from high_i: from one bound to the next, its law
-    on the counts that are allowed is spread by Poisson's and cut (Moscovich and Nadler, 2017). Of
-    n counts about √n are allowed, and O(n^1.5) operations do.
-
-    >>> round(chance_inside(np.array([0.0, 0.5]), np.array([0.5, 1.0])), 12)
-    0.5
-    """
-    from scipy.stats import poisson
-
-    n = len(low)
-    times = np.concatenate([low, high])
-    opens = np.repeat([True, False], n)
-    order = np.lexsort((opens, times))
-    law, first, last = np.ones(1), 0, 0  # of the counts from the first to the last allowed
-    for (before, time), more in zip(
-        pairwise([0.0, *times[order].tolist()]), opens[order].tolist(), strict=True
-    ):
-        mean = n * (time - before)
-        if mean > 0.0:
-            terms = int(mean + 10.0 * np.sqrt(mean) + 14.0)
-            jumps = np.cumprod(np.concatenate([[np.exp(-mean)], mean / np.arange(1, terms)]))
-            law = np.convolve(law, jumps)[: last - first + 1]
-        if more:
-            law, last = np.append(law, 0.0), last + 1
-        else:
-            law, first = law[1:], first + 1
-    rest = poisson.pmf(n - np.arange(first, last + 1), n * (1.0 - times.max()))
-    return float(law @ rest / poisson.pmf(n, n))

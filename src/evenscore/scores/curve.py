@@ -223,11 +223,6 @@ class CurveDifference:
         return nearest if abs(nearest - rate) <= RATE_TOLERANCE else rate
 
     @property
-    def signed_area(self) -> float:
-        """∫ d(a) da."""
-        return float(np.dot(np.diff(self.edges), self.start + self.end) / 2.0)
-
-    @property
     def area(self) -> float:
         """∫ |d(a)| da, exactly: where d changes sign within an interval, both triangles count."""
         one, two = np.abs(self.start), np.abs(self.end)

@@ -16,7 +16,6 @@ class Colours:
     muted: str  # axes, diagonals, what is not the message
     faint: str  # grids and strips
     series: tuple[str, ...]
-    middle: str  # of a diverging scale of colours
 
 
 LIGHT = Colours(
@@ -25,7 +24,6 @@ LIGHT = Colours(
     muted="#6b6b6b",
     faint="#dedede",
     series=("#0072B2", "#D55E00", "#009E73", "#B0568C", "#B07A00", "#3A9BDC", "#5C4B9B"),
-    middle="#f7f7f7",
 )
 DARK = Colours(
     background="#15181c",
@@ -33,7 +31,6 @@ DARK = Colours(
     muted="#a0a5ab",
     faint="#3a3f46",
     series=("#56B4E9", "#F58A3C", "#2CC79B", "#E39BC4", "#F0C040", "#8FA8FF", "#C4B7F5"),
-    middle="#2b3036",
 )
 
 

@@ -47,5 +47,5 @@ def test_no_number_has_a_reason():
     row = next(row for row in table.rows if row[0] == "set apart")
     assert row[1:3] == ("–", "–")
     assert "(no interval)" in row[3]  # in the large there is a number, of too few people
-    assert "set apart: positives and negatives do not overlap" in table.note
-    assert "a class is worth fewer than 10 observations" in table.note
+    assert "set apart: " in table.note
+    assert "fewer than 10" in table.note

@@ -32,8 +32,7 @@ def test_by_hand():
     assert table.rows[-3][:3] == ("all scores", "everyone", "200")
 
 
-@pytest.mark.parametrize("side", ["high", "low"])
-@pytest.mark.parametrize("levels", [3, 12, None])
+@pytest.mark.parametrize(("side", "levels"), [("high", 3), ("low", 12), ("high", None)])
 def test_numbers_add_up(side, levels):
     rng = np.random.default_rng(1)
     n = 700

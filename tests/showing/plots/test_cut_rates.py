@@ -43,7 +43,7 @@ def drawn(display):
         ("fpr", None, None),
         ("fnr", "real", 10),
         ("selection", None, 10),
-        ("precision", "real", None),
+        ("selection", "real", None),
     ],
 )
 def test_lines_are_shares_counted_one_by_one(rate, weights, levels):
@@ -99,6 +99,15 @@ def test_an_audit_s_arrays_are_drawn_as_they_are(n_groups):
         assert "7 points" in told
     default = CutRatesDisplay.from_audit(result)
     assert default.rate == "fpr"
+
+
+def test_cuts_at_which_no_group_has_a_precision_are_left_out():
+    y, score, group, _ = rows()  # ties: too few are selected at the strictest cut
+    display = CutRatesDisplay.from_predictions(
+        y, score, sensitive_features=group, rate="precision", cuts=CUTS, ax=figure()[1]
+    )
+    known = [np.isfinite(shown.value) for shown in display.groups]
+    assert 0 < np.sum(known) < np.size(known)
 
 
 @given(st.lists(st.lists(st.floats(0, 1), min_size=4, max_size=4), min_size=2, max_size=5),

@@ -31,7 +31,6 @@ def test_numbers_and_words(audits):
     section = page.one("section", id="comparison")
     for told in comparison.words[:2]:
         assert told in section.text
-    assert comparison.most_changed is None  # no gap is told apart, and none is named
     assert "changed most" not in page.one("main").text
     rows = list(section.all("tr", data_difference=True))
     assert len(rows) == len(comparison.differences)
@@ -100,7 +99,6 @@ def test_a_gap_that_became_smaller_is_said_to_be():
     )
     comparison = after.compare(before, n_resamples=50)
     most = max(comparison.gaps, key=lambda gap: abs(gap.magnitude.value))
-    assert comparison.most_changed is most
     assert most.change == "smaller gap"
     page = read(report.render_comparison(before, after, comparison))
     told = [node.text for node in page.all("li", **{"class": "finding changed"})]

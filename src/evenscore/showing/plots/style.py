@@ -6,12 +6,11 @@ Every series also has its own line style and marker, so that a print in black an
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, to_rgba
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -39,18 +38,11 @@ class Theme:
     muted: str  # axes, diagonals, what is not the message
     faint: str  # grids and strips
     colors: tuple[str, ...]
-    middle: str  # of a diverging scale of colours
 
     @property
     def strip(self) -> str:
         """Halfway from faint to the ground: lighter without letting through what is behind."""
         return colours.mixed(self.faint, self.background, 0.5)
-
-    @cached_property
-    def scale(self) -> LinearSegmentedColormap:
-        """The colours of AUCs: the first of the series at 0, the middle at ½, the second at 1."""
-        ends = self.colors[0], self.middle, self.colors[1]
-        return LinearSegmentedColormap.from_list("evenscore", ends)
 
     @property
     def rc(self) -> dict[Any, Any]:
@@ -88,7 +80,7 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 
 def _theme(name: ThemeName, of: colours.Colours) -> Theme:
-    return Theme(name, of.background, of.text, of.muted, of.faint, of.series, of.middle)
+    return Theme(name, of.background, of.text, of.muted, of.faint, of.series)
 
 
 LIGHT, DARK = _theme("light", colours.LIGHT), _theme("dark", colours.DARK)
