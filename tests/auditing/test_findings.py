@@ -287,6 +287,8 @@ def test_where_no_gap_is_beyond_the_largest_seen_is_told(three, two):
     assert "main groups" not in holds(told(single, ""), "-0.020 (bnsp")
     apart = replace(made(three), gaps=tuple(g for g in made(three).gaps if "others" in g.key))
     assert "main groups" not in holds(told(apart, ""), "largest seen")
+    one = replace(made(three), gaps=tuple(g for g in made(three).gaps if g.name == "bnsp"))
+    assert "main groups" in holds(told(one, ""), "largest seen")
     some = made(two, {"bnsp": (0.2, "beyond")})
     assert not any("largest seen" in text for _, text in told(some, ""))
     elsewhere = [gap for gap in single.gaps if gap.family != "rate"]
