@@ -211,15 +211,6 @@ def test_compas_rates_are_those_published(compas_folder):
 # ---------------------------------------------------------------------- ways in
 
 
-def test_a_table_gives_the_same_audit():
-    y, score, group, _ = draw(5, n=200, levels=5)
-    result = es.audit(y, score, sensitive_features=group, title="a title")
-    grouped = GroupedScores.from_arrays(y, score, sensitive_features=group)
-    table = GroupedScores.from_table(grouped.to_table(), count="count")
-    assert audit_scores(grouped, title="a title").to_json() == result.to_json()
-    assert audit_scores(table, title="a title").to_json() == result.to_json()
-
-
 def test_same_input_same_bytes_and_random_state():
     y, score, group, _ = draw(6, n=200, levels=None)
     one, two, three = (
@@ -242,24 +233,6 @@ def test_an_increasing_map_changes_no_gap():
     assert bare[0] == bare[1]
     for gap, other in zip(one.gaps[:2], two.gaps[:2], strict=True):
         assert other.threshold == np.exp(gap.threshold)
-
-
-def test_frames_and_several_columns():
-    import pandas as pd
-
-    y, score, group, _ = draw(8, n=300, n_groups=2, levels=None)
-    sex = np.where(group == 0, "f", "m")
-    frame = pd.DataFrame({"sex": sex, "old": np.arange(len(y)) % 2 == 0})
-    result = es.audit(pd.Series(y), pd.Series(score), sensitive_features=frame)
-    assert result.groups == ("f × False", "f × True", "m × False", "m × True")
-
-
-def test_labels_that_read_alike_stay_apart():
-    y, score, group, _ = draw(9, n=100, levels=None)
-    labels = [1 if g else "1" for g in group]
-    assert es.audit(y, score, sensitive_features=labels).groups == ("1", "'1'")
-    labels = ["" if g else "x" for g in group]
-    assert es.audit(y, score, sensitive_features=labels).groups == ("''", "x")
 
 
 # ---------------------------------------------------------------------- awkward data

@@ -285,6 +285,12 @@ def test_where_no_gap_is_beyond_the_largest_seen_is_told(three, two):
     assert "0.05" in text
     single = made(two, {"bnsp": (-0.02, "within")})
     assert "main groups" not in holds(told(single, ""), "-0.020 (bnsp")
+    apart = replace(made(three), gaps=tuple(g for g in made(three).gaps if "others" in g.key))
+    assert "main groups" not in holds(told(apart, ""), "largest seen")
+    one = replace(made(three), gaps=tuple(g for g in made(three).gaps if g.name == "bnsp"))
+    assert "main groups" in holds(told(one, ""), "largest seen")
+    some = made(two, {"bnsp": (0.2, "beyond")})
+    assert not any("largest seen" in text for _, text in told(some, ""))
     elsewhere = [gap for gap in single.gaps if gap.family != "rate"]
     context = with_block(single, CutsInUse, asked=False, gaps=single.cut_gaps)
     assert holds(told(replace(context, gaps=tuple(elsewhere)), ""), "No gap is")
@@ -438,7 +444,8 @@ def test_the_auc_within_main_groups(three):
     assert "0.800 in group men (95% interval 0.750 to 0.850)" in text
     assert "main group" in text
     assert "the same: 0.700" in holds(told(aucs(0.7, 0.7, 0.1)), "Within each main group")
-    assert not any("AUC ranges" in text for _, text in told(aucs(0.8, math.nan, 0.1)))
+    assert not any("Within a" in text for _, text in told(aucs(0.8, math.nan, 0.1), ""))
+    assert not any("Within e" in text for _, text in told(aucs(0.8, math.nan, 0.1), ""))
     all_main = replace(three.sample, main_groups=three.sample.groups)
     text = holds(told(replace(aucs(0.8, 0.7, 0.1), sample=all_main)), "AUC ranges")
     assert "0.100 in group others" in text

@@ -219,15 +219,6 @@ def test_facts_that_change_no_number_change_nothing_else(declared):
     assert audit(declared={}).to_json() == audit().to_json()
 
 
-def test_selection_alone_needs_no_outcomes_of_people_turned_down():
-    _, score, group, _ = draw(3, n=200)
-    facts = {"outcomes_of_selected_only": True}
-    result = es.audit(None, score, sensitive_features=group, declared=facts)
-    assert not any("turned down" in text for text in result.warnings)
-    assert not any("turned down" in t for t in audit(
-        declared={"outcomes_of_selected_only": False}).warnings)  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("given", "facts", "message"),
     [

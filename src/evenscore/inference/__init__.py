@@ -1,10 +1,10 @@
 """How sure are we: intervals, bands, tests, certificates and bounds."""
 
 from evenscore.inference.aucs import auc_estimates
-from evenscore.inference.bands import Band, roc_band, roc_gap_band
-from evenscore.inference.bootstrap import BootstrapDistribution, bootstrap
-from evenscore.inference.calibration import Calibration, calibration_by_group
-from evenscore.inference.certificates import Certificate, certify
+from evenscore.inference.bands import roc_band, roc_gap_band
+from evenscore.inference.bootstrap import bootstrap
+from evenscore.inference.calibration import calibration_by_group
+from evenscore.inference.certificates import certify
 from evenscore.inference.cut_certificates import CutCertificate, certify_rates
 from evenscore.inference.cuts import CutTable, cut_table
 from evenscore.inference.decisions import holm
@@ -13,10 +13,6 @@ from evenscore.inference.influence import placement_moments
 from evenscore.inference.shares import rate_difference_estimates
 
 __all__ = [
-    "Band",
-    "BootstrapDistribution",
-    "Calibration",
-    "Certificate",
     "CutCertificate",
     "CutTable",
     "Estimate",

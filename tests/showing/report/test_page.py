@@ -439,7 +439,7 @@ def test_no_word_of_roc_gaps_unless_they_were_asked_for(known):
     html = report.render(result)
     page = read(html)
     assert "ROC gap" not in page.one("body").text
-    assert ("Permutation" in page.one("body").text) == known
+    assert ("Calibration" in page.one("body").text) == known
     sections = [section.attributes["id"] for section in page.all("section")]
     assert ("curves" in sections) == ("ranking" in sections) == known
     for section in page.all("section"):  # no heading without anything below it
