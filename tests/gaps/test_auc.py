@@ -171,6 +171,7 @@ def test_a_gap_without_variance_is_not_certain():
     [gap] = gap_estimates(table_of(y, score, ["a"] * 6 + ["b"] * 6), "intra_group")
     assert gap.low < -0.3 < 0.3 < gap.high
     assert gap.p_value == pytest.approx(1.0)
+    assert gap.degrees_of_freedom == pytest.approx(8.0)  # of four cells of three
     assert len(gap.warnings) == 2
     y, group = np.repeat([0, 1, 0, 1], 40), np.repeat(["a", "a", "b", "b"], 40)
     [gap] = gap_estimates(table_of(y, np.arange(160), group), "inter_group")  # b far above a
@@ -296,3 +297,11 @@ def test_aucs_written_out():
 def test_what_is_written_otherwise_is_refused(text, match):
     with pytest.raises(ValueError, match=match):
         AucConstraint.parse(text)
+
+
+def test_a_repair_may_shift_groups_against_each_other():
+    """Or pairs of them, if people of one group are compared with those of the other only."""
+    for name, n_free in (("bnsp", 3), ("zero_aeg", 3), ("inter_group", 6)):
+        assert AucConstraint.named(name).targets(4).n_free == n_free
+    with pytest.raises(ValueError, match="intra_group"):
+        AucConstraint.named("intra_group").targets(4)

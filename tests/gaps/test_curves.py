@@ -152,6 +152,16 @@ def test_a_sure_gap_does_not_vouch_for_an_unsure_one_the_other_way():
         assert gap.interval(1.0)[0] < gap.value < gap.interval(1.0)[1]
 
 
+def test_both_groups_may_be_asked_for_in_any_order():
+    scores = table_of(*draw(2, n=300, n_groups=3))
+    constraint = CurveConstraint(between=(0.1, 0.4))
+    every = constraint.estimates(scores)
+    [one] = constraint.estimates(scores, EstimateSettings(pairs=((2, 0),)))
+    assert one.value == pytest.approx(-every[1].value)
+    assert (one.first, one.second) == ("2", "0")
+    assert one.threshold == pytest.approx(every[1].second_threshold)
+
+
 def test_coverage():
     """Binormal curves, whose difference is known."""
     rng = np.random.default_rng(4)

@@ -84,6 +84,8 @@ def test_what_is_refused():
         ("between and at", {"between": (0.1, 0.4), "at": 0.2}),
         ("between must be", {"between": (0.4, 0.1)}, {"between": (0.2, float("nan"))}),
         ("strictly between", {"between": (0.0, 0.4)}, {"between": (0.2, 1.0)}, {"at": (0.1, 1.5)}),
+        ("between must be", {"between": (0.1, 0.2, 0.3)}, {"between": 0.1}),
+        ("percentages: 0.1 and 0.4", {"between": (10, 40)}),
         ("repeats one", {"at": (0.1, 0.1)}),
         ("at", {"at": "half"}, {"at": np.array([])}),
         ("finite", {"thresholds": (1.0, float("inf"))}, {"thresholds": np.array([])}),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.making import draw, often, table_of
 from support.naive_cuts import NAMES, Sample
 
-from evenscore import Cuts, RateConstraint, rate_names
+from evenscore import Cuts, RateConstraint, RocConstraint, rate_names
 from evenscore.gaps import EstimateSettings
 from evenscore.gaps.smooth import smooth_cells
 from evenscore.inference.cut_certificates import certify_rates
@@ -287,3 +287,17 @@ def test_it_is_certified_over_all_cuts_rates_and_pairs_at_once(cuts, shift):
     assert np.isnan(found.times) == found.certified
     own = RateConstraint("fpr", "fnr", cuts=cuts, tolerance=0.01)
     assert not own.certify(scores, tolerance=0.2).certified
+
+
+def test_the_noise_of_gaps_of_groups_that_are_alike():
+    sizes = np.array([400.0, 100.0, 200.0, 50.0])
+    negatives, everyone = 1 / 400 + 1 / 100, 1 / 600 + 1 / 150
+    for of, expected in (
+        ("everyone", (0.25 * negatives, 0.16 * everyone)),
+        ("negatives", (0.16 * negatives, 0.25 * everyone)),  # no more is known of other pools
+    ):
+        family = RateConstraint("fpr", "selection", cuts=Cuts(at=0.2, of=of))
+        assert family.noise(sizes) ** 2 == pytest.approx(expected)
+    [noise] = RocConstraint(on="negatives", rates=(0.2,)).noise(sizes)
+    assert noise**2 == pytest.approx(0.16 * negatives)
+    assert np.isnan(RateConstraint("fpr", cuts=Cuts(at=0.2)).noise(np.array([0.0, 9, 9, 9])))

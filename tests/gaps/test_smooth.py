@@ -134,6 +134,18 @@ def test_the_smoothed_distribution_functions():
         np.testing.assert_allclose(found, expected, atol=2e-7)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e4])
+def test_thresholds_have_the_shares_asked_for(unit):
+    y, score, group, _ = draw(4, levels=None)
+    cell = group + 2 * y
+    smooth = smooth_cells(unit * score, cell, shares(cell, None, 4), np.ones((2, 2)), 0.3 * unit)
+    mixtures, rates = np.array([[0.5, 0.5, 0.0, 0.0], [0.1, 0.2, 0.3, 0.4]]), np.array([0.1, 0.6])
+    at = smooth.thresholds(mixtures, rates)
+    for mixture, own in zip(mixtures, at, strict=True):
+        below = smooth.grid.read(mixture[None] @ smooth.below, np.zeros(2, dtype=int), own)
+        np.testing.assert_allclose(1.0 - below, rates, atol=1e-9)
+
+
 @pytest.mark.parametrize(("n_thresholds", "h"), [(1, 0.3), (12, 0.05), (13, 0.3), (200, 4.0)])
 def test_pulls_on_thresholds_are_sums_of_kernels(n_thresholds, h):
     """Up to twelve one by one, more of them by convolution: the same sums at every grid point."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenscore import AucConstraint, Cuts, GroupedScores, RateConstraint, Words
+from evenscore import AucConstraint, Cuts, GroupedScores, RateConstraint, RocConstraint, Words
 from evenscore.auditing.plain import from_plain, to_plain
 from evenscore.gaps.rates import rate_heading
 from evenscore.scores.rates import RATES
@@ -93,3 +93,33 @@ def test_auc_notions_have_plain_names_in_these_words():
     assert constraint.title(key, LOAN).startswith("People who repaid")
     assert "a positive of" not in constraint.meaning(key, LOAN)
     assert "people who defaulted" in constraint.meaning(key, LOAN)
+
+
+def test_titles_name_the_cut_where_there_are_several():
+    several = RateConstraint("fnr", cuts=Cuts(at=(0.1, 0.25)))
+    for key, share in zip(several.keys("ab"), ("10%", "25%"), strict=True):
+        assert several.title(key, LOAN).startswith("Refused among people who repaid")
+        assert share in several.title(key, LOAN)
+    for cuts in (Cuts(at=0.1), Cuts(between=(0.1, 0.2))):
+        family = RateConstraint("fnr", cuts=cuts)
+        assert family.title(family.keys("ab")[0], LOAN) == "Refused among people who repaid"
+
+
+def test_a_roc_gap_says_who_is_selected_more_often_and_where_scores_are_tied():
+    """The same whatever the order of the groups."""
+    y, groups = [0] * 200, ["a"] * 100 + ["b"] * 100
+    for order in (["a", "b"], ["b", "a"]):
+        coarse, fine = (
+            GroupedScores.from_arrays(
+                y, score, sensitive_features=groups, pos_label=1, group_order=order
+            )
+            for score in ([0] * 60 + [1] * 35 + [2] * 5 + [0] * 30 + [1] * 60 + [2] * 10,
+                          [*range(100), *range(30, 130)])
+        )  # fmt: skip
+        family = RocConstraint(on="negatives", rates=(0.25,))
+        [tied], [gap] = family.estimates(coarse), family.estimates(fine)
+        for estimate in (tied, gap):
+            assert estimate.words.startswith("negatives in group b would")
+        assert not gap.warnings
+        shares = ("5.0%", "10.0%") if order == ["a", "b"] else ("10.0%", "5.0%")
+        assert "{} and {}".format(*shares) in tied.warnings[-1]

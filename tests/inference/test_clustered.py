@@ -1,7 +1,10 @@
 """Intervals with clusters: what is sampled is the cluster, not the row."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.stats import t as t_law
 from support.making import table_of
 
 from evenscore import RocConstraint
@@ -13,9 +16,10 @@ from evenscore.inference import (
     rate_difference_estimates,
     roc_gap_band,
 )
+from evenscore.inference.bootstrap import for_clusters
 from evenscore.inference.cuts import _clusters_behind
 from evenscore.inference.dkw import dkw_size
-from evenscore.inference.estimate import EstimateSettings
+from evenscore.inference.estimate import Estimate, EstimateSettings
 from evenscore.inference.paired import PairedScores, paired_bootstrap
 from evenscore.inference.paired_rates import paired_roc_gaps
 from evenscore.scores.reading import read_rows
@@ -258,3 +262,18 @@ def test_a_group_whose_clusters_are_not_drawn_costs_the_draw_only():
     [found] = paired_roc_gaps(pair, roc.keys(rows.groups), ("negatives",), (0.5,), settings)
     assert found.difference.low < found.difference.high
     assert "3 observations only" in " ".join(found.difference.warnings)
+
+
+def test_percentiles_of_few_clusters_are_widened_as_students():
+    gap = Estimate("gap", 0.2, 0.1, 0.34, 0.95, "bootstrap", standard_error=0.06)
+    found = for_clusters(gap, 11.0)
+    quantile = t_law.ppf(0.975, 10)
+    factor = quantile / 1.959964 * np.sqrt(1.1)
+    ends = 0.2 - 0.1 * factor, 0.2 + 0.14 * factor
+    assert (found.low, found.high) == pytest.approx(ends, rel=5e-3)
+    assert found.standard_error == pytest.approx(0.06 * np.sqrt(1.1))
+    p_value = 2.0 * t_law.sf(0.2 / (0.1 * factor) * quantile, 10)
+    assert found.p_value == pytest.approx(p_value, rel=0.02)
+    assert for_clusters(replace(gap, low=-0.1), 11.0).p_value > 0.05
+    assert np.isnan(for_clusters(gap, 1.0).low)
+    assert for_clusters(gap, np.inf) is gap

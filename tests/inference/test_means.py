@@ -70,6 +70,7 @@ def test_invariances():
     for changed in (
         table(y, 3.0 * score - 7.0, group, weight),
         table(y, 1e200 * score, group, weight),
+        table(y, 1e-200 * score, group, weight),
         table(y[::-1], score[::-1], group[::-1], weight[::-1]),
         table(y, score, group, 5.0 * weight),
     ):

@@ -35,6 +35,7 @@ def test_intervals_are_wilsons_of_k_people():
     score, group = rng.normal(size=400), rng.choice(list("abc"), 400)
     found = top(score, group)
     assert found.k.tolist() == usual_k(400) == [10, 20, 50, 100, 200]
+    assert usual_k(20) == [10, 20]
     order = np.argsort(-score)
     for t, k in enumerate(usual_k(400)):
         for g, name in enumerate("abc"):

@@ -34,6 +34,8 @@ def test_sums_by_cluster_are_those_of_the_rows(levels, weighted):
             expected[cluster[k]] += weight[k] * np.exp(score[k])
         own = table.cell_distributions[c]
         same(own.clusters.sums(np.exp(own.values)), expected)
+    present = [len(np.unique(cluster[group == g])) for g in range(3)]
+    np.testing.assert_array_equal(table.clusters_by_group, present)
     whole = table.clusters.sums(np.stack([table.score, table.score**2]))
     same(whole[1], np.bincount(cluster, weight * score**2))
     coarse = coarsened(table, 17)

@@ -8,7 +8,7 @@ from support import reference
 from support.making import often
 
 from evenscore import RocCurve
-from evenscore.scores.curve import CurveDifference, ReferenceCuts
+from evenscore.scores.curve import CurveDifference, ReferenceCuts, _snapped
 from evenscore.scores.distribution import Distribution
 
 levels = st.lists(st.integers(0, 6), min_size=1, max_size=12)
@@ -126,6 +126,12 @@ def test_ends_of_intervals_that_are_an_ulp_off_a_step_and_people_without_weight(
     c = curve([1, 2, 3, 4], [2, 3, 5], [1, 0, 1, 1], [1, 0, 1])
     assert len(c.reference) == 3
     assert np.isfinite(c.gap().restrict(0.1, 0.9).area)
+
+
+def test_vertices_that_only_rounding_tells_apart_are_one():
+    onto = np.array([0.0, 0.3, 0.5, 1.0])
+    found = _snapped(np.array([0.1, 0.3 - 1e-13, 0.4, 0.5 + 1e-13, 1.0]), onto)
+    assert found.tolist() == [0.1, 0.3, 0.4, 0.5, 1.0]
 
 
 def test_crossings_by_hand():

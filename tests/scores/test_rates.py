@@ -69,6 +69,8 @@ def test_values_are_those_of_confusion_matrices(one, two):
 def test_a_standardised_rate_of_an_empty_class_is_not_made_up():
     selected, totals = np.array([[3.0, 2.0], [0.0, 4.0]]), np.array([[9.0, 9.0], [0.0, 9.0]])
     value = CATALOGUE["standardised_precision"].values(selected, totals)
+    weights = CATALOGUE["standardised_precision"].cell_weights(totals)
+    np.testing.assert_allclose(weights, [[18 / 27, 18 / 27], [0.0, 9 / 27]])
     assert np.isnan(value[0])
     assert not np.isnan(value[1])
 
