@@ -23,7 +23,6 @@ def test_constraints_lists_the_catalogue():
     assert "{" not in output
 
 
-@pytest.mark.slow
 def test_demo_tells_the_story_and_writes_the_report(tmp_path):
     output = " ".join(run("demo", "--html", str(tmp_path / "report.html")).split())
     assert "an AUC of 0.92" in output

@@ -113,7 +113,6 @@ def worker(tmp_path, comparison, monkeypatch):
     return ask
 
 
-@pytest.mark.slow
 def test_a_worker_answers_or_says_why_not(comparison, worker):
     answer = worker("fit", X_test=np.array([[0.5], [2.0]]), seed=0)
     assert answer["score"].tolist() == [0.5, 2.0]

@@ -37,7 +37,6 @@ def worst(result, name):
     return abs(result.worst(name).value)
 
 
-@pytest.mark.slow
 def test_credit(tmp_path):
     pictures = []
     found = run("credit", tmp_path, pictures)
@@ -72,7 +71,6 @@ def test_credit(tmp_path):
     assert found["knowing"].auc.value > found["before"].auc.value
 
 
-@pytest.mark.slow
 def test_hiring(tmp_path):
     pictures = []
     found = run("hiring", tmp_path, pictures)
@@ -112,7 +110,6 @@ def test_hiring(tmp_path):
     assert (before.verdict, after.verdict) == ("unclear", "beyond")
 
 
-@pytest.mark.slow
 def test_justice(tmp_path, compas_folder, monkeypatch):
     monkeypatch.setenv("EVENSCORE_DATA", str(compas_folder))
     pictures = []

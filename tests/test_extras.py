@@ -127,7 +127,6 @@ def test_files_say_what_they_need(tmp_path):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("core_only")
 def test_the_demo_says_what_it_needs(tmp_path):
     done = CliRunner().invoke(app, ["demo", "--html", str(tmp_path / "report.html")])
@@ -135,7 +134,6 @@ def test_the_demo_says_what_it_needs(tmp_path):
     assert done.stderr == "BoostedScorer needs LightGBM: pip install 'evenscore[boosted]'.\n"
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("core_only")
 def test_the_core_does_its_work_without_extras(rows, tmp_path):
     X, y, group = rows

@@ -20,7 +20,6 @@ def name(page):
     return page.relative_to(pages.ROOT).as_posix()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_block_runs_and_prints_what_is_shown(page):
     """In an interpreter of its own, as a reader would."""

@@ -19,7 +19,6 @@ def rows(n=600):
     return columns
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", [write, write_parquet])
 @pytest.mark.parametrize("names", [("household",), ("household", "year")])
 def test_clusters_of_a_file_are_those_of_columns(tmp_path, kind, names):
@@ -40,7 +39,6 @@ def test_clusters_of_a_file_are_those_of_columns(tmp_path, kind, names):
     assert numbers(tmp_path / "a.json") == numbers_of(expected)
 
 
-@pytest.mark.slow
 def test_few_distinct_scores_are_read_row_by_row_with_clusters(tmp_path):
     columns = rows(2000)
     columns["score"] = [round(s) for s in columns["score"]]
@@ -51,7 +49,6 @@ def test_few_distinct_scores_are_read_row_by_row_with_clusters(tmp_path):
     assert found.sample.n == 2000
 
 
-@pytest.mark.slow
 def test_what_is_taken_for_granted_is_told_everywhere(tmp_path):
     path = write(tmp_path / "scores.csv", rows())
     html = tmp_path / "a.html"
@@ -65,7 +62,6 @@ def test_what_is_taken_for_granted_is_told_everywhere(tmp_path):
     assert "Nobody said whether these rows were used for training" in plain
 
 
-@pytest.mark.slow
 def test_bad_clusters_are_refused_in_a_sentence(tmp_path):
     columns = rows()
     columns["household"][7] = ""

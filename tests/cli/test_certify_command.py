@@ -41,7 +41,6 @@ def in_memory(columns):
     return X, np.array(columns["repaid"]) == "yes", np.array(columns["sex"])
 
 
-@pytest.mark.slow
 def test_the_choice_is_that_of_the_path_in_memory(certified, folder):
     X, y, groups = in_memory(people(1500, seed=1, shift=0.4))
     path = es.tradeoff_path(
@@ -77,7 +76,6 @@ def test_the_choice_is_that_of_the_path_in_memory(certified, folder):
     np.testing.assert_allclose(scores, expected.scorer.decision_function(X))
 
 
-@pytest.mark.slow
 def test_if_none_is_certified_nothing_is_written(folder, tmp_path):
     model, page = tmp_path / "model.skops", tmp_path / "path.html"
     result = run(
@@ -92,7 +90,6 @@ def test_if_none_is_certified_nothing_is_written(folder, tmp_path):
     assert "None is certified" in page.read_text()
 
 
-@pytest.mark.slow
 def test_a_part_of_the_rows_is_held_out(folder, tmp_path):
     result = run(
         "tradeoff", folder / "train.csv", *LEARNED, *POINTS, "--hold-out", "0.4", "--tolerance",
@@ -137,7 +134,6 @@ def test_what_cannot_prove_anything_is_refused(folder, tmp_path):
     assert "--tolerance" in refused(*repair, "--certify", others)
 
 
-@pytest.mark.slow
 def test_a_group_or_a_label_that_is_not_there(folder, tmp_path):
     base = ("tradeoff", folder / "train.csv", *LEARNED, *POINTS, "--tolerance", "0.05")
     columns = people(60, seed=5)
@@ -147,7 +143,6 @@ def test_a_group_or_a_label_that_is_not_there(folder, tmp_path):
     assert "odd.csv" in refused(*base, "--certify", odd)
 
 
-@pytest.mark.slow
 def test_repairs(folder, tmp_path):
     maps = tmp_path / "maps.json"
     base = ("repair", folder / "train.csv", *ASKED, "--score", "score", "--equal", "fnr")

@@ -27,7 +27,6 @@ def features(columns):
     return np.column_stack([columns["age"], columns["income"], *jobs]).astype(float)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", [write, write_parquet])
 def test_fit_keeps_clusters_whole_as_in_memory(tmp_path, kind):
     columns, model = rows(), tmp_path / "m.skops"
@@ -60,7 +59,6 @@ def test_fit_keeps_clusters_whole_as_in_memory(tmp_path, kind):
     assert f"{gap.high:+.3f}" in told.replace("−", "-")
 
 
-@pytest.mark.slow
 def test_tradeoff_as_in_memory(tmp_path):
     columns, path = rows(), tmp_path / "t.json"
     table = write(tmp_path / "people.csv", columns)
@@ -82,7 +80,6 @@ def test_tradeoff_as_in_memory(tmp_path):
             assert one["high"] == pytest.approx(other.high)
 
 
-@pytest.mark.slow
 def test_bad_clusters_are_refused_in_a_sentence(tmp_path):
     columns, model = rows(), tmp_path / "m.skops"
     path = write(tmp_path / "people.csv", columns)

@@ -32,7 +32,6 @@ def matrix(columns):
 # ---------------------------------------------------------------------- fit and score
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind"), [("linear", es.LinearScorer), ("boosted", es.BoostedScorer)]
 )
@@ -64,7 +63,6 @@ def test_held_out_rows_are_those_shown(table, tmp_path):
     assert "price" in result.stdout
 
 
-@pytest.mark.slow
 def test_neural(table, tmp_path):
     pytest.importorskip("jax")
     short = write(tmp_path / "short.csv", people(200))
@@ -74,7 +72,6 @@ def test_neural(table, tmp_path):
     assert np.isfinite(np.array(read(tmp_path / "s.csv")["s"], dtype=float)).all()
 
 
-@pytest.mark.slow
 def test_named_features_groups_and_weights(tmp_path):
     columns = people()
     columns["w"] = np.random.default_rng(0).gamma(2.0, size=600).tolist()
@@ -89,7 +86,6 @@ def test_named_features_groups_and_weights(tmp_path):
     assert [f.name for f in load_model(tmp_path / "m.skops").features] == ["age", "income"]
 
 
-@pytest.mark.slow
 def test_missing_values(table, tmp_path):
     columns = people()
     columns["age"][4], columns["job"][7] = "NA", ""
@@ -123,7 +119,6 @@ def test_unseen_categories_are_told_once(table, tmp_path):
     assert X[0, 2:].sum() == 0.0
 
 
-@pytest.mark.slow
 def test_a_real_process(table, tmp_path):
     model = str(tmp_path / "m.skops")
     command = [sys.executable, "-m", "evenscore.cli"]
@@ -180,7 +175,6 @@ def model(table, tmp_path):
     return path
 
 
-@pytest.mark.slow
 def test_what_cannot_be_scored(model, table, tmp_path):
     output = ("-o", tmp_path / "s.csv")
     told = refused("score", model, table, *output)
@@ -248,7 +242,6 @@ def test_another_model_is_refused(table, tmp_path):
     assert told == "other.skops is not a model that `evenscore fit` wrote."
 
 
-@pytest.mark.slow
 def test_broken_models_are_refused(model, table, tmp_path):
     content = model.read_bytes()
     path = tmp_path / "broken.skops"
@@ -281,7 +274,6 @@ def test_a_loaded_model_is_the_one_saved(model, tmp_path):
 # ---------------------------------------------------------------------- trade-off
 
 
-@pytest.mark.slow
 def test_tradeoff(table, tmp_path):
     html, path = tmp_path / "t.html", tmp_path / "t.json"
     options = ("--model", "linear", "--tolerances", "0.2,0.05", "--folds", "3")
@@ -318,7 +310,6 @@ def test_tradeoff(table, tmp_path):
     assert '<svg class="chart"' in page
 
 
-@pytest.mark.slow
 def test_tradeoff_marks_a_choice_or_says_why_not(tmp_path):
     table = write(tmp_path / "<i>people.csv", people())
     options = ("--model", "linear", "--tolerances", "0.2", "--folds", "2", "--exclude", "score")
@@ -346,7 +337,6 @@ def test_tradeoff_marks_a_choice_or_says_why_not(tmp_path):
 # ---------------------------------------------------------------------- cuts in use
 
 
-@pytest.mark.slow
 def test_fit_at_cuts_says_the_price(table, tmp_path):
     output = tmp_path / "m.skops"
     told = " ".join(
@@ -386,7 +376,6 @@ def test_cuts_that_cannot_be_had(table, tmp_path, options, sentence):
     assert not output.exists()
 
 
-@pytest.mark.slow
 def test_tradeoff_shows_the_price_of_each_rate(table, tmp_path):
     page, kept = tmp_path / "t.html", tmp_path / "t.json"
     told = run(

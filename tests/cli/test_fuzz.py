@@ -75,7 +75,6 @@ def understood(content):
     return found
 
 
-@pytest.mark.slow
 @settings(max_examples=40, phases=[Phase.generate])
 @given(
     header, rows, st.sampled_from(",;\t|"), st.sampled_from(["\n", "\r\n"]), st.booleans(),
@@ -110,7 +109,6 @@ def test_any_table(names, content, delimiter, end, mark, quoting):
                 assert {label_text(group), repr(group)} & told
 
 
-@pytest.mark.slow
 @settings(max_examples=40, phases=[Phase.generate])
 @given(st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)))
 def test_any_bytes(content):
@@ -122,7 +120,6 @@ def test_any_bytes(content):
         assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.slow
 @settings(max_examples=30, phases=[Phase.generate])
 @given(st.binary(max_size=200), st.integers(0, 2000), st.sampled_from([b"PAR1", b"\x1f\x8b"]))
 def test_broken_archives(content, at, magic):

@@ -26,7 +26,6 @@ def test_a_sentence_then_tables(tmp_path):
     assert content == json.loads(json.dumps(expected.to_dict()))
 
 
-@pytest.mark.slow
 def test_given_people_as_markdown():
     options = ("--people", "1000", "--gap", "0.03", "--tolerance", "0.1", "--power", "0.8")
     result = run(*ASKED, *options, "--format", "markdown")
@@ -37,7 +36,6 @@ def test_given_people_as_markdown():
     assert run(*ASKED, *options, "--quiet").stdout == ""
 
 
-@pytest.mark.slow
 def test_auc_notions_alone_and_beside_rates():
     alone = run("plan", "--constraint", "bnsp", "--prevalence", "0.2,0.3")
     assert "differ by more than 0.05 in bnsp:" in " ".join(alone.stdout.split())

@@ -27,7 +27,6 @@ def in_memory(columns, **options):
     )  # fmt: skip
 
 
-@pytest.mark.slow
 def test_maps_are_those_of_a_repair_in_memory(table, maps, tmp_path):
     expected = in_memory(people(1000))
     assert numbers(maps) == {**json.loads(expected.to_json()), "score_column": "score"}
@@ -41,7 +40,6 @@ def test_maps_are_those_of_a_repair_in_memory(table, maps, tmp_path):
     assert numbers(maps)["maps"] == expected.to_dict()["maps"]
 
 
-@pytest.mark.slow
 def test_rates_at_the_cuts_in_use(table, maps, tmp_path):
     assert numbers(maps)["constraints"] == ["fpr and fnr at cuts that select 5% to 50% of everyone"]
     options = ("--equal", "fnr", "--cuts", "negatives=0.1:0.4", "--select", "low")
@@ -58,7 +56,6 @@ def test_rates_at_the_cuts_in_use(table, maps, tmp_path):
     assert "precision cannot be repaired: a map per group moves the cut of the group" in told
 
 
-@pytest.mark.slow
 def test_the_auc_is_shown_before_and_after(table, tmp_path):
     shown = run("repair", table, *ASKED, "-o", tmp_path / "maps.json").stdout
     columns = people(1000)

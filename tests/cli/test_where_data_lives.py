@@ -40,7 +40,6 @@ def audited(tmp_path, *arguments):
 # ---------------------------------------------------------------------- folders and patterns
 
 
-@pytest.mark.slow
 def test_a_folder_and_a_pattern_are_the_rows_of_their_files(tmp_path, rows):
     whole = write_parquet(tmp_path / "all.parquet", rows)
     folder = tmp_path / "parts"
@@ -127,7 +126,6 @@ def database(tmp_path, rows):
     return path
 
 
-@pytest.mark.slow
 def test_a_table_a_view_and_a_query_of_a_database(tmp_path, rows, database):
     expected = audited(tmp_path, write_parquet(tmp_path / "all.parquet", rows), *COLUMNS)
     before = database.read_bytes()
@@ -193,7 +191,6 @@ def test_a_table_called_rows(tmp_path, rows):
 # ---------------------------------------------------------------------- bins
 
 
-@pytest.mark.slow
 def test_many_rows_are_put_into_bins_and_it_is_said(tmp_path, rows, few_are_many):
     path = write_parquet(tmp_path / "t.parquet", rows)
     result = run("audit", path, *COLUMNS, "--json", tmp_path / "a.json", "--accuracy", "0.2")
@@ -216,7 +213,6 @@ def test_many_rows_are_put_into_bins_and_it_is_said(tmp_path, rows, few_are_many
     assert "--accuracy must be at least 0" in refused("audit", path, *COLUMNS, "--accuracy", "1")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_twelve_months_are_the_year(tmp_path, rows, few_are_many, kind):
     writer = write_parquet if kind == "parquet" else write
@@ -336,7 +332,6 @@ def alike(one, other):
     return one == other
 
 
-@pytest.mark.slow
 def test_the_answer_to_the_query_is_the_audit(tmp_path, rows):
     rows["w"] = np.random.default_rng(0).integers(0, 5, 900).tolist()
     path = write_parquet(tmp_path / "t.parquet", rows)
@@ -349,7 +344,6 @@ def test_the_answer_to_the_query_is_the_audit(tmp_path, rows):
             assert alike({name: found[name] for name in expected}, expected)
 
 
-@pytest.mark.slow
 def test_the_answer_may_be_by_bins_and_lacks_what_is_missing(tmp_path, rows):
     exact = audited(tmp_path, write_parquet(tmp_path / "t.parquet", rows), *COLUMNS)
     rows = {name: [*column, None, column[0]] for name, column in rows.items()}

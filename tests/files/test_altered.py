@@ -83,7 +83,6 @@ def test_objects_that_are_one_stay_one():
     assert read["c"] == b"x"
 
 
-@pytest.mark.slow
 def test_a_fit_is_the_same_bytes_in_every_process(tmp_path):
     """Whatever the seed of hashes is, and the number of threads that OpenMP allows."""
     rng = np.random.default_rng(0)
@@ -183,7 +182,6 @@ def test_no_score_is_written_that_is_not_finite(linear, table, tmp_path):
     assert [file.name for file in tmp_path.iterdir() if "out" in file.name] == []
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a process is forked for every attempt")
 def test_altered_files_are_refused_or_score():
     """A small sample of benchmarks/fuzz_models.py, which forks and is run as it stands."""
@@ -273,7 +271,6 @@ def test_groups_of_many_columns(tmp_path):
     assert scores == ["repaired_score", "6.0", "5.0", "5.0"]
 
 
-@pytest.mark.slow
 def test_more_groups_than_fit_in_two_bytes(tmp_path):
     maps = [{"group": f"n{k}", "x": [0], "y": [k]} for k in range(70_000)]
     (tmp_path / "rows.csv").write_text("a,b\n1,n69999\n1,n3\n")

@@ -57,7 +57,6 @@ def assert_linear(one, four):
             assert len(sql) < 2 * opening._AT_ONCE
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("drop", [False, True])
 def test_rows_to_learn_from(tmp_path, asked, drop):
     found = []
@@ -68,7 +67,6 @@ def test_rows_to_learn_from(tmp_path, asked, drop):
     assert_linear(*found)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("end", ["csv", "parquet"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_rows_to_score(tmp_path, asked, end):
@@ -103,7 +101,6 @@ def test_many_aggregates_are_those_of_one_query(tmp_path, asked, monkeypatch):
         assert table.aggregates([]) == []
 
 
-@pytest.mark.slow
 def test_a_wide_file_is_read_as_a_narrow_one(tmp_path):
     """Every column by itself has the same values."""
     path = write(tmp_path / "t.csv", 12)

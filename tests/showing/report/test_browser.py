@@ -338,7 +338,6 @@ def test_a_script_that_is_not_the_report_s_is_refused(browser, folder):
     assert browser.find_element("id", "now-threshold").text  # the report's own script has run
 
 
-@pytest.mark.slow
 def test_it_prints(opened):
     driver = opened(scheme="dark")
     options = dict(printBackground=True, paperWidth=8.27, paperHeight=11.69)

@@ -146,7 +146,6 @@ def test_policy_names_this_style_and_this_script(shown):
     assert html.index("Content-Security-Policy") < html.index("<style>")
 
 
-@pytest.mark.slow
 def test_same_audit_same_bytes(shown):
     result, html, _ = shown
     assert report.render(AuditResult.from_dict(result.to_dict())) == html
@@ -292,7 +291,6 @@ def test_every_notion_is_explained(shown):
         assert word in text
 
 
-@pytest.mark.slow
 def test_many_groups_are_readable_and_small():
     rng = np.random.default_rng(3)
     n = 1600
@@ -310,7 +308,6 @@ def test_many_groups_are_readable_and_small():
         assert told in page.one("section", id="notes").text
 
 
-@pytest.mark.slow
 def test_groups_without_a_class_are_shown_with_the_reason():
     y = [0, 1] * 40 + [0] * 40
     groups = ["a"] * 80 + ["nobody positive"] * 40
@@ -333,7 +330,6 @@ def gap_tiles(page):
     return {name: int(number) for name, number in told.items() if name.startswith("Gaps")}
 
 
-@pytest.mark.slow
 def test_every_gap_is_counted_in_a_tile():
     result = case()
     found = [gap.verdict for gap in result.gaps]
@@ -345,7 +341,6 @@ def test_every_gap_is_counted_in_a_tile():
     assert "undefined" not in found
 
 
-@pytest.mark.slow
 def test_what_has_no_interval_says_so_and_ratios_name_their_level():
     result = case()
     page = read(report.render(result))
@@ -370,7 +365,6 @@ def test_odd_names_and_constant_scores():
     assert "All scores are equal" in page.one("section", id="answer").text
 
 
-@pytest.mark.slow
 def test_write_and_to_html(tmp_path):
     result = case()
     path = report.write(result, tmp_path / "deep" / "a <b>.html")
@@ -457,7 +451,6 @@ def test_no_word_of_roc_gaps_unless_they_were_asked_for(known):
         assert heads == ["Cut", "Of everyone", "Group", "Selected"]
 
 
-@pytest.mark.slow
 def test_other_gaps_asked_for_leave_the_cuts_as_context():
     y, group = np.tile([0, 0, 1, 1], 50), np.tile(["a", "b"], 100)
     score = np.random.default_rng(0).normal(size=200) + y
@@ -467,7 +460,6 @@ def test_other_gaps_asked_for_leave_the_cuts_as_context():
     assert len(list(section.all("tr", data_gap=True))) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "cuts",
     [
@@ -506,7 +498,6 @@ def test_other_kinds_of_cuts(cuts):
     assert f"higher: {ends[1]} are selected" in answer.text
 
 
-@pytest.mark.slow
 def test_a_score_without_any_cut_has_no_table_of_cuts():
     y, group = np.tile([0, 0, 1, 1], 50), np.tile(["a", "b"], 100)
     for labels in (y, None):
@@ -521,7 +512,6 @@ def test_a_score_without_any_cut_has_no_table_of_cuts():
         assert bool(list(answer.all("table", id="explorer-table"))) == (labels is not None)
 
 
-@pytest.mark.slow
 def test_the_user_s_words():
     y, group = np.tile([0, 0, 1, 1], 150), np.tile(["a", "b"], 300)
     score = np.random.default_rng(0).normal(size=600) + y - (group == "b")

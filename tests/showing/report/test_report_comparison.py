@@ -22,7 +22,6 @@ def audits():
     ]
 
 
-@pytest.mark.slow
 def test_numbers_and_words(audits):
     before, after = audits
     comparison = after.compare(before)
@@ -51,7 +50,6 @@ def test_numbers_and_words(audits):
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.slow
 def test_it_opens_with_the_cuts_in_use_of_both_scores(audits):
     before, after = audits
     comparison = after.compare(before)
@@ -82,7 +80,6 @@ def test_it_opens_with_the_cuts_in_use_of_both_scores(audits):
     assert marked == [False, True, False, True]
 
 
-@pytest.mark.slow
 def test_without_roc_gaps_there_is_no_word_of_them():
     y, score, group, _ = draw(5, n=400, levels=None)
     before, after = (audit(y, s, sensitive_features=group) for s in (score, score - 0.3 * group))
