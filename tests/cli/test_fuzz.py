@@ -75,7 +75,7 @@ def understood(content):
     return found
 
 
-@settings(max_examples=25, phases=[Phase.generate])
+@settings(max_examples=12, phases=[Phase.generate])
 @given(
     header, rows, st.sampled_from(",;\t|"), st.sampled_from(["\n", "\r\n"]), st.booleans(),
     st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
@@ -109,7 +109,7 @@ def test_any_table(names, content, delimiter, end, mark, quoting):
                 assert {label_text(group), repr(group)} & told
 
 
-@settings(max_examples=15, phases=[Phase.generate])
+@settings(max_examples=10, phases=[Phase.generate])
 @given(st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)))
 def test_any_bytes(content):
     with tempfile.TemporaryDirectory() as folder:
@@ -120,7 +120,7 @@ def test_any_bytes(content):
         assert result.stderr.count("\n") == 1
 
 
-@settings(max_examples=15, phases=[Phase.generate])
+@settings(max_examples=10, phases=[Phase.generate])
 @given(st.binary(max_size=200), st.integers(0, 2000), st.sampled_from([b"PAR1", b"\x1f\x8b"]))
 def test_broken_archives(content, at, magic):
     with tempfile.TemporaryDirectory() as folder:
