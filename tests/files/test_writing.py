@@ -46,11 +46,11 @@ def test_a_tab_separated_file(path, tmp_path):
 def test_a_failure_leaves_nothing_behind(path, tmp_path):
     with (
         open_table(path) as table,
-        pytest.raises(ValueError, match=r"^in.csv has a column 'ZIP' already"),
+        pytest.raises(ValueError, match="'ZIP'"),
     ):
         write_beside(table, np.zeros(2), tmp_path / "out.csv", column="ZIP")
     path.write_bytes(ODD + b"3,z\r\n")
-    with open_table(path) as table, pytest.raises(ValueError, match="2 values on line"):
+    with open_table(path) as table, pytest.raises(ValueError, match="2 values"):
         write_beside(table, np.zeros(3), tmp_path / "out.csv", column="new")
     assert [file.name for file in tmp_path.iterdir()] == ["in.csv"]
 
@@ -80,7 +80,7 @@ def test_a_full_disk_is_not_the_fault_of_the_table(tmp_path, name):
     with open_table(source) as table:
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
         try:
-            with pytest.raises(OSError, match=rf"^{target} was not written: it would be larger"):
+            with pytest.raises(OSError, match=f"^{target} "):
                 write_beside(table, values, target, column="new")
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
