@@ -4,6 +4,7 @@ import doctest
 import re
 import subprocess
 import sys
+from contextlib import closing
 from itertools import islice
 
 import api_pages
@@ -39,8 +40,9 @@ def ran(*some):
 @pytest.mark.parametrize("page", SAMPLE, ids=name)
 def test_the_first_pages_print_what_they_show(page, tmp_path):
     """Seconds: a reader's first ones with the command and with Python."""
-    for block, printed in islice(pages.run(page, tmp_path), SAMPLE[page]):
-        assert not block.shown or pages.agrees(printed, block.shown), (block.line, printed)
+    with closing(pages.run(page, tmp_path)) as ran:
+        for block, printed in islice(ran, SAMPLE[page]):
+            assert not block.shown or pages.agrees(printed, block.shown), (block.line, printed)
     drawn = {path.name for path in tmp_path.iterdir()}
     if page.parent.name == "gallery":
         assert {picture.name for picture in pages.pictures(page)} <= drawn
