@@ -20,7 +20,6 @@ from evenscore.learning import (
     boosting,
     features,
     linear,
-    linear_start,
     neural,
     task,
 )
@@ -37,7 +36,6 @@ CONSTANTS = {
         (boosting, "_LEAST", 0.25, 1.0),
         (boosting, "_STEEP", 0.15, 0.6),
         (boosting, "_LAST", 0.05, 0.5),
-        (linear_start, "_SHARE", 0.35, 1.0),
         (task, "_GUARD_ERRORS", 1.0, 4.0),
     ],
     "linear": [

@@ -242,7 +242,7 @@ def test_samples_of_auc():
 
 def test_tables():
     table = {"score": [1, 2], "label": [0, 1], "group": ["a", "b"], "n": [1, -1]}
-    with pytest.raises(ValueError, match="'scores'.*'score', 'label'"):
+    with pytest.raises(ValueError, match=r"'scores'.*'score', 'label'"):
         GroupedScores.from_table(table, score="scores")
     with pytest.raises(ValueError, match="n is negative at row 1"):
         GroupedScores.from_table(table, count="n")
@@ -260,7 +260,7 @@ def test_tables():
     with pytest.raises(ValueError, match="at least one column"):
         GroupedScores.from_table(table, group=[])
     for not_a_table in ([1, 2], None, np.zeros((2, 2)), pl.LazyFrame(table)):
-        with pytest.raises(ValueError, match="^table "):
+        with pytest.raises(ValueError, match=r"^table "):
             GroupedScores.from_table(not_a_table)
     with pytest.raises(TypeError, match="GroupedScores, not DataFrame"):
         GroupedScores.from_table(table).merge(pd.DataFrame(table))
@@ -286,7 +286,7 @@ def test_roc_gap_arguments(arguments):
 
 def test_thresholds_arguments():
     scores = GroupedScores.from_arrays(**GOOD)
-    with pytest.raises(ValueError, match="thresholds .*'x'"):
+    with pytest.raises(ValueError, match=r"thresholds .*'x'"):
         rates_at(scores, "x")
     with pytest.raises(ValueError, match="groups must be a list"):
         fair_thresholds(scores, "fpr", "ab")
@@ -324,7 +324,7 @@ def test_names_in_a_frame_that_are_none():
     frame = pd.DataFrame({"s": [1.0, 2.0], "y": [0, 1], "g": ["a", "b"]})
     with pytest.raises(ValueError, match="no column 0"):
         GroupedScores.from_frame(frame, score="s", label="y", group="g", weight=0)
-    with pytest.raises(TypeError, match="^group "):
+    with pytest.raises(TypeError, match=r"^group "):
         GroupedScores.from_frame(frame, score="s", label="y", group=1j)
 
 

@@ -249,4 +249,5 @@ def test_pages_are_in_step(name):
 def test_nothing_of_a_machine_is_kept(name):
     for path in (script(name).with_suffix(".ipynb"), notebooks.PAGES / f"{name}.md"):
         text = path.read_text(encoding="utf-8")
-        assert not re.search(r"/(tmp|home|root|work|Users)/|Warning|Traceback", text)
+        assert not re.search(r"/(tmp|home|root|work|Users)/", text)
+        assert not re.search(r"Warning|Traceback", text)

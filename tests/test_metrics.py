@@ -253,7 +253,7 @@ def test_rate_gap_has_a_sign_for_an_order_and_says_what_is_missing():
         metrics.rate_gap(*args, **kwargs, rate="tpr")
     (y, score), group = args, kwargs["sensitive_features"]
     keep = ~((y == 1) & (group == 1))
-    with pytest.raises(ValueError, match="fnr_gap .*positives of 1"):
+    with pytest.raises(ValueError, match=r"fnr_gap .*positives of 1"):
         metrics.rate_gap(y[keep], score[keep], sensitive_features=group[keep], rate="fnr")
     found = metrics.rate_gap(y[keep], score[keep], sensitive_features=group[keep], rate="fpr")
     assert found > 0.0
@@ -379,9 +379,7 @@ class OneFeature(LogisticRegression):
         return X[:, self.feature]
 
 
-@pytest.mark.parametrize(
-    ("name", "names"), [*zip([*SIZES, "fairness_scorer"], cycle(NAMES))]
-)
+@pytest.mark.parametrize(("name", "names"), [*zip([*SIZES, "fairness_scorer"], cycle(NAMES))])
 def test_grid_search_takes_the_fairest_whatever_groups_are_called(unfair, name, names):
     X, y, code = unfair
     groups = np.array(NAMES[names], dtype=object)[code]

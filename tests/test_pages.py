@@ -56,9 +56,8 @@ def test_every_block_runs_and_prints_what_is_shown(page):
 
 
 def test_blocks_are_of_known_languages_and_what_is_not_run_only_sets_up():
-    for page, block in (
-        (page, block) for page in PAGES for block in pages.blocks(page.read_text(encoding="utf-8"))
-    ):
+    every = [(one, block) for one in PAGES for block in pages.blocks(one.read_text("utf-8"))]
+    for page, block in every:
         where = f"{name(page)}, line {block.line}"
         assert block.language in pages.LANGUAGES, f"{where}: {block.language!r}"
         if block.language == "console":

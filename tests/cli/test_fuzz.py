@@ -6,7 +6,6 @@ import math
 import tempfile
 from pathlib import Path
 
-import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from support.commands import numbers, run

@@ -88,9 +88,7 @@ def test_scores_are_mapped_and_rows_kept_in_order(maps, tmp_path):
     found = read(tmp_path / "out.csv")
     assert list(found) == [*new, "repaired_score"]
     assert found["score"] == [repr(value) for value in new["score"]]
-    expected = in_memory(people(N)).transform(
-        new["score"], sensitive_features={"sex": new["sex"]}
-    )
+    expected = in_memory(people(N)).transform(new["score"], sensitive_features={"sex": new["sex"]})
     np.testing.assert_array_equal(np.array(found["repaired_score"], float), expected)
 
 

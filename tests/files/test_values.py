@@ -169,10 +169,10 @@ def test_sentences_about_long_names_are_short(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(",".join(names) + "\n0,1,2,f\n1,1,2,m\n")
     for label in ("label", "no" * 3000):
-        with pytest.raises(ValueError, match="'(label|nono)") as caught:
+        with pytest.raises(ValueError, match=r"'(label|nono)") as caught:
             read_scores(path, label=label, score="score", groups=["group"])
         assert len(str(caught.value)) < 500
     path.write_text(",".join(names) + "\n0,1,2,f\n1,b,2,m\n")
-    with pytest.raises(ValueError, match="'yyy.*… of t.csv") as caught:
+    with pytest.raises(ValueError, match=r"'yyy.*… of t.csv") as caught:
         read_scores(path, label=names[0], score=names[1], groups=["group"])
     assert len(str(caught.value)) < 300

@@ -51,7 +51,7 @@ LONG = Words(
 
 @cache
 def layout_case(name):
-    """Audits that take much room: "6" and "20" groups with long names, and two "columns" of them."""
+    """Audits that take much room: "6" and "20" groups with long names, two "columns" of them."""
     n_groups = {"6": 6, "20": 20, "columns": 4}[name]
     rng = np.random.default_rng(0)
     y, group = rng.integers(0, 2, 1500), rng.integers(0, n_groups, 1500)

@@ -1,7 +1,6 @@
 """Pictures show the worst pairs, and the page says so."""
 
 import numpy as np
-import pytest
 from support.report_cases import case
 
 from evenscore.showing.report.selection import pairs_note, shown_groups, shown_note, worst_gap_pairs
