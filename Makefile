@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 READY_TEST := $(VENV)/.ready-test
 
-.PHONY: demo test quick bench soak reproduce check lint types wheel docs clean
+.PHONY: demo test quick pages bench soak reproduce check lint types wheel docs clean
 
 demo: $(READY)          ## audit an unfair score on embedded data
 	$(BIN)/evenscore demo
@@ -36,13 +36,16 @@ soak: $(READY_TEST)     ## hours: simulations of the tests ten times over, cover
 reproduce: $(READY_TEST) ## hours: the tables and figures of the paper, to results/paper; what is finished is kept
 	$(BIN)/python -m reproduction $(if $(PART),--part $(PART)) $(if $(DATA),--data $(DATA)) $(if $(QUICK),--quick)
 
-check: lint types wheel docs test  ## what continuous integration runs
+check: lint types wheel docs pages test  ## what continuous integration runs
 
 wheel: $(READY_TEST)    ## wheel and source archive: contents, without extras, with them, with the lowest versions promised
 	$(BIN)/python tools/check_wheel.py
 
 docs: $(READY_TEST)     ## the site, in site/; a warning or a broken link is an error
 	$(BIN)/zensical build --clean --strict
+
+pages: $(READY_TEST)    ## run all code of the documentation: it prints what it shows, and draws its pictures
+	$(BIN)/python tools/pages.py
 
 lint: $(READY_TEST)
 	$(BIN)/ruff format --check .

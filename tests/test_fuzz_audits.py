@@ -18,18 +18,16 @@ def fuzzing():
     return fuzz_audits
 
 
-@pytest.mark.slow
 def test_audits_of_anything(fuzzing):
     draw, run = fuzzing.audits.drawn_case, fuzzing.audits.run_case
-    outcomes, failures = fuzzing.fuzz("audit", draw, run, 7, range(12))
+    outcomes, failures = fuzzing.fuzz("audit", draw, run, 7, range(6))
     assert not failures
     assert {outcome.split(": ")[1] for outcome in outcomes} >= {"audited", "refused"}
 
 
-@pytest.mark.slow
 def test_calls_with_anything(fuzzing):
     draw, run = fuzzing.calls.drawn_call, fuzzing.calls.run_call
-    outcomes, failures = fuzzing.fuzz("call", draw, run, 7, range(150))
+    outcomes, failures = fuzzing.fuzz("call", draw, run, 7, range(60))
     assert not failures
     assert set(outcomes) >= {"any: refused", "refused: refused", "same: a value"}
 

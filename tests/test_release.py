@@ -36,7 +36,9 @@ def test_the_entry_of_this_version_has_a_date():
 
 @pytest.mark.parametrize("tag", [es.__version__, "v0.1.0", f"v{es.__version__}rc1", ""])
 def test_another_tag_is_a_problem(tag):
-    assert problems(tag=tag) == [f"The tag is {tag}; the package is {es.__version__}."]
+    [told] = problems(tag=tag)
+    assert tag in told
+    assert es.__version__ in told
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,7 @@ def test_an_entry_without_a_date_is_a_problem(copy):
         altered = re.sub(r"\d{4}-\d\d-\d\d", "unreleased", (copy / file).read_text("utf-8"))
         (copy / file).write_text(altered, encoding="utf-8")
     said = problems(copy, tag=f"v{es.__version__}")
-    assert any("'unreleased' in CITATION.cff is not a date" in problem for problem in said)
+    assert any("'unreleased' in CITATION.cff" in problem for problem in said)
 
 
 def test_nothing_is_published_before_tag_and_files_are_checked():

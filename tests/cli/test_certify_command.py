@@ -8,14 +8,15 @@ import evenscore as es
 
 ASKED = ("--label", "repaid", "--group", "sex", "--pos-label", "yes")
 LEARNED = (*ASKED, "--model", "linear", "--features", "age,income,job", "--constraint", "bnsp")
-POINTS = ("--tolerances", "0.1,0.02", "--folds", "2")
+POINTS = ("--tolerances", "0.1,0.05", "--folds", "2")
+ONE = ("--tolerances", "0.1", "--folds", "2")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("certify")
-    write(made / "train.csv", people(1500, seed=1, shift=0.4))
-    write(made / "others.csv", people(4000, seed=2, shift=0.4), delimiter=";")
+    write(made / "train.csv", people(500, seed=1, shift=0.4))
+    write(made / "others.csv", people(2000, seed=2, shift=0.4), delimiter=";")
     write(made / "few.csv", people(120, seed=3, shift=0.4))
     return made
 
@@ -41,14 +42,13 @@ def in_memory(columns):
     return X, np.array(columns["repaid"]) == "yes", np.array(columns["sex"])
 
 
-@pytest.mark.slow
 def test_the_choice_is_that_of_the_path_in_memory(certified, folder):
-    X, y, groups = in_memory(people(1500, seed=1, shift=0.4))
+    X, y, groups = in_memory(people(500, seed=1, shift=0.4))
     path = es.tradeoff_path(
         es.LinearScorer(["bnsp"], random_state=0), X, y, sensitive_features=groups,
-        tolerances=[0.1, 0.02], cv=2, random_state=0,
+        tolerances=[0.1, 0.05], cv=2, random_state=0,
     )  # fmt: skip
-    X, y, groups = in_memory(people(4000, seed=2, shift=0.4))
+    X, y, groups = in_memory(people(2000, seed=2, shift=0.4))
     expected = path.certify(X, y, sensitive_features=groups, tolerance=0.08)
     content = json.loads((folder / "path.json").read_text())
     assert content["certified"] == json.loads(expected.to_json())
@@ -56,12 +56,12 @@ def test_the_choice_is_that_of_the_path_in_memory(certified, folder):
     assert content["chosen"] == [str(point) for point in path.points].index(expected.test.name)
     told = " ".join(certified.stdout.split())
     assert expected.words in told
-    assert f"Written: {folder / 'model.skops'}" in "".join(certified.stdout.splitlines())
+    assert str(folder / "model.skops") in "".join(certified.stdout.splitlines())
     html = (folder / "path.html").read_text()
     assert html.index("What is certified") < html.index("By tolerance")
     # No advice to audit elsewhere what has just been certified elsewhere; and which files it was.
     assert content["choice"] == expected.meaning
-    assert "audit the chosen score on other rows" not in html
+    assert "other rows" not in html
     assert list(content["files"]) == ["learned from", "certified on"]
     for file in content["files"].values():
         assert len(file["sha256"]) == 64
@@ -77,32 +77,30 @@ def test_the_choice_is_that_of_the_path_in_memory(certified, folder):
     np.testing.assert_allclose(scores, expected.scorer.decision_function(X))
 
 
-@pytest.mark.slow
 def test_if_none_is_certified_nothing_is_written(folder, tmp_path):
     model, page = tmp_path / "model.skops", tmp_path / "path.html"
     result = run(
-        "tradeoff", folder / "train.csv", *LEARNED, *POINTS, "--certify", folder / "few.csv",
+        "tradeoff", folder / "train.csv", *LEARNED, *ONE, "--certify", folder / "few.csv",
         "--tolerance", "0.02", "-o", model, "--html", page,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     told = " ".join(result.stdout.split())
-    assert "None is certified: the first candidate" in told
-    assert "model.skops is not written: no score is certified." in told
+    assert "None is certified" in told
+    assert "model.skops is not written" in told
     assert not model.exists()
     assert "None is certified" in page.read_text()
 
 
-@pytest.mark.slow
 def test_a_part_of_the_rows_is_held_out(folder, tmp_path):
     result = run(
-        "tradeoff", folder / "train.csv", *LEARNED, *POINTS, "--hold-out", "0.4", "--tolerance",
+        "tradeoff", folder / "train.csv", *LEARNED, *ONE, "--hold-out", "0.4", "--tolerance",
         "0.1", "--confidence", "0.9", "--json", tmp_path / "path.json",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     choice = json.loads((tmp_path / "path.json").read_text())["certified"]
     assert choice["confidence_level"] == 0.9
-    assert choice["n_fitted"] + choice["n_held_out"] == 1500
-    assert abs(choice["n_held_out"] - 600) <= 4
+    assert choice["n_fitted"] + choice["n_held_out"] == 500
+    assert abs(choice["n_held_out"] - 200) <= 4
     assert choice["cost"] in " ".join(result.stdout.split())
 
 
@@ -113,17 +111,17 @@ def test_what_cannot_prove_anything_is_refused(folder, tmp_path):
     base = ("tradeoff", train, *LEARNED)
     for same in (train, copy):
         told = refused(*base, "--certify", same, "--tolerance", "0.05")
-        assert "holds the rows to be learned from" in told
+        assert "holds the rows" in told
     assert "--tolerance" in refused(*base, "--certify", others)
     assert "not both" in refused(
         *base, "--certify", others, "--hold-out", "0.5", "--tolerance", "0.05"
     )
-    assert "strictly between 0 and 1" in refused(*base, "--hold-out", "1", "--tolerance", "0.05")
-    assert "strictly between 0 and 1" in refused(*base, "--hold-out", "0.5", "--tolerance", "0")
+    assert "between 0 and 1" in refused(*base, "--hold-out", "1", "--tolerance", "0.05")
+    assert "between 0 and 1" in refused(*base, "--hold-out", "0.5", "--tolerance", "0")
     assert "--confidence" in refused(
         *base, "--hold-out", "0.5", "--tolerance", "0.05", "--confidence", "95"
     )
-    assert "nothing is to be certified" in refused(*base, "-o", tmp_path / "model.skops")
+    assert "certified" in refused(*base, "-o", tmp_path / "model.skops")
     told = refused(*base, "--certify", tmp_path / "none.csv", "--tolerance", "0.05")
     assert "none.csv" in told
     lacking = write(tmp_path / "lacking.csv", {k: v for k, v in people(50).items() if k != "age"})
@@ -137,28 +135,26 @@ def test_what_cannot_prove_anything_is_refused(folder, tmp_path):
     assert "--tolerance" in refused(*repair, "--certify", others)
 
 
-@pytest.mark.slow
 def test_a_group_or_a_label_that_is_not_there(folder, tmp_path):
-    base = ("tradeoff", folder / "train.csv", *LEARNED, *POINTS, "--tolerance", "0.05")
+    base = ("tradeoff", folder / "train.csv", *LEARNED, *ONE, "--tolerance", "0.05")
     columns = people(60, seed=5)
     one = write(tmp_path / "one.csv", {**columns, "sex": ["male"] * 60})
-    assert "only the group 'male'" in refused(*base, "--certify", one)
+    assert "'male'" in refused(*base, "--certify", one)
     odd = write(tmp_path / "odd.csv", {**columns, "repaid": ["1", "0"] * 30})
     assert "odd.csv" in refused(*base, "--certify", odd)
 
 
-@pytest.mark.slow
 def test_repairs(folder, tmp_path):
     maps = tmp_path / "maps.json"
     base = ("repair", folder / "train.csv", *ASKED, "--score", "score", "--equal", "fnr")
-    result = run(*base, "--certify", folder / "others.csv", "--tolerance", "0.15", "-o", maps)
+    result = run(*base, "--certify", folder / "others.csv", "--tolerance", "0.25", "-o", maps)
     assert result.exit_code == 0, result.output
     content = json.loads(maps.read_text())
     choice = content["certified"]
     names = [test["name"] for test in choice["tests"]]
     assert names == ["share=1", "share=0.75", "share=0.5", "share=0.25", "share=0"]
     share = float(names[choice["chosen"]].removeprefix("share="))
-    columns = people(1500, seed=1, shift=0.4)
+    columns = people(500, seed=1, shift=0.4)
     expected = es.repair(
         columns["repaid"], columns["score"], sensitive_features={"sex": columns["sex"]},
         pos_label="yes", constraints=es.RateConstraint("fnr"), share=share,
@@ -171,6 +167,6 @@ def test_repairs(folder, tmp_path):
     other = tmp_path / "other.json"
     result = run(*base, "--hold-out", "0.5", "--tolerance", "0.01", "-o", other)
     assert result.exit_code == 0, result.output
-    assert "other.json is not written: no repair is certified." in " ".join(result.stdout.split())
-    assert "The rows were split" in result.stdout
+    assert "other.json is not written" in " ".join(result.stdout.split())
+    assert "split" in result.stdout
     assert not other.exists()

@@ -6,7 +6,6 @@ import math
 import tempfile
 from pathlib import Path
 
-import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from support.commands import numbers, run
@@ -75,8 +74,7 @@ def understood(content):
     return found
 
 
-@pytest.mark.slow
-@settings(max_examples=40, phases=[Phase.generate])
+@settings(max_examples=12, phases=[Phase.generate])
 @given(
     header, rows, st.sampled_from(",;\t|"), st.sampled_from(["\n", "\r\n"]), st.booleans(),
     st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
@@ -110,8 +108,7 @@ def test_any_table(names, content, delimiter, end, mark, quoting):
                 assert {label_text(group), repr(group)} & told
 
 
-@pytest.mark.slow
-@settings(max_examples=40, phases=[Phase.generate])
+@settings(max_examples=10, phases=[Phase.generate])
 @given(st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)))
 def test_any_bytes(content):
     with tempfile.TemporaryDirectory() as folder:
@@ -122,8 +119,7 @@ def test_any_bytes(content):
         assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.slow
-@settings(max_examples=30, phases=[Phase.generate])
+@settings(max_examples=10, phases=[Phase.generate])
 @given(st.binary(max_size=200), st.integers(0, 2000), st.sampled_from([b"PAR1", b"\x1f\x8b"]))
 def test_broken_archives(content, at, magic):
     with tempfile.TemporaryDirectory() as folder:

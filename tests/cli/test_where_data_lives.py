@@ -10,12 +10,13 @@ import evenscore as es
 from evenscore.files import people as people_module
 from evenscore.files import scored as scored_module
 
+N = 240
 COLUMNS = ("--label", "repaid", "--pos-label", "yes", "--score", "score", "--group", "sex")
 
 
 @pytest.fixture
 def rows():
-    return people(900)
+    return people(N)
 
 
 @pytest.fixture
@@ -31,7 +32,8 @@ def part(rows, which):
 
 def audited(tmp_path, *arguments):
     """The numbers of an audit, whatever its title and file."""
-    result = run("audit", *arguments, "--json", tmp_path / "audit.json", "--quiet")
+    few = () if {"--constraint", "--equal"} & {*arguments} else ("--constraint", "bnsp")
+    result = run("audit", *arguments, *few, "--json", tmp_path / "audit.json", "--quiet")
     assert result.exit_code == 0, result.output
     content = numbers(tmp_path / "audit.json")
     return {name: value for name, value in content.items() if name not in ("title", "provenance")}
@@ -40,13 +42,12 @@ def audited(tmp_path, *arguments):
 # ---------------------------------------------------------------------- folders and patterns
 
 
-@pytest.mark.slow
 def test_a_folder_and_a_pattern_are_the_rows_of_their_files(tmp_path, rows):
     whole = write_parquet(tmp_path / "all.parquet", rows)
     folder = tmp_path / "parts"
     (folder / "more").mkdir(parents=True)
     for k, name in enumerate(("a.parquet", "b.parquet", "more/c.parquet")):
-        write_parquet(folder / name, part(rows, range(300 * k, 300 * (k + 1))))
+        write_parquet(folder / name, part(rows, range(80 * k, 80 * (k + 1))))
     (folder / "_SUCCESS").write_text("")
     (folder / "_delta.parquet").write_text("not rows")
     expected = audited(tmp_path, whole, *COLUMNS)
@@ -54,40 +55,22 @@ def test_a_folder_and_a_pattern_are_the_rows_of_their_files(tmp_path, rows):
     assert audited(tmp_path, folder / "**" / "[abc].parquet", *COLUMNS) == expected
 
 
-def test_folders_named_after_values_add_a_column(tmp_path, rows):
-    whole = write_parquet(tmp_path / "all.parquet", rows)
-    for sex in ("female", "male"):
-        folder = tmp_path / "by" / f"sex={sex}"
-        folder.mkdir(parents=True)
-        some = part(rows, [k for k, value in enumerate(rows["sex"]) if value == sex])
-        del some["sex"]
-        write_parquet(folder / "part.parquet", some)
-    assert audited(tmp_path, tmp_path / "by", *COLUMNS) == audited(tmp_path, whole, *COLUMNS)
-
-
 def test_folders_and_patterns_that_cannot_be_read(tmp_path, rows):
     folder = tmp_path / "empty"
     folder.mkdir()
-    assert "is a folder without Parquet files" in refused("audit", folder, *COLUMNS)
-    assert "No file has a name like" in refused("audit", tmp_path / "no-*.parquet", *COLUMNS)
+    assert "Parquet" in refused("audit", folder, *COLUMNS)
+    assert "no-*.parquet" in refused("audit", tmp_path / "no-*.parquet", *COLUMNS)
     write(folder / "rows.parquet", rows)
-    assert "rows.parquet is not a Parquet file" in refused("audit", folder, *COLUMNS)
+    assert "rows.parquet" in refused("audit", folder, *COLUMNS)
     write_parquet(folder / "rows.parquet", rows)
     write_parquet(folder / "other.parquet", {"score": [1.0]})
-    assert refused("audit", folder, *COLUMNS).startswith("other.parquet and rows.parquet have")
-    assert "would be written over" in refused(
-        "audit", folder, *COLUMNS, "--save", folder / "rows.parquet"
-    )
-
-
-def test_files_of_a_folder_must_be_alike(tmp_path, rows):
-    folder = tmp_path / "mixed"
-    folder.mkdir()
-    write_parquet(folder / "a.parquet", {**rows, "score": [round(s) for s in rows["score"]]})
-    write_parquet(folder / "b.parquet", rows)
+    assert refused("audit", folder, *COLUMNS).startswith("other.parquet and rows.parquet ")
+    write_parquet(folder / "other.parquet", {**rows, "score": [round(s) for s in rows["score"]]})
     told = refused("audit", folder, *COLUMNS)
-    assert told.startswith("a.parquet and b.parquet have different columns")
-    assert "look at 'score'" in told
+    assert told.startswith("other.parquet and rows.parquet ")
+    assert "'score'" in told
+    out = ("--save", folder / "rows.parquet")
+    assert "written over" in refused("audit", folder, *COLUMNS, *out)
 
 
 def test_only_folders_below_the_input_name_values(tmp_path, rows):
@@ -98,18 +81,16 @@ def test_only_folders_below_the_input_name_values(tmp_path, rows):
             folder = tmp_path / above / "by" / f"sex={sex}"
             folder.mkdir(parents=True)
             which = [k for k, value in enumerate(rows["sex"]) if value == sex]
-            write_parquet(
-                folder / "part.parquet", part(some, which if above != "b1" else which[:9])
-            )
+            kept = which if above != "b1" else which[:9]
+            write_parquet(folder / "part.parquet", part(some, kept))
     for above in ("score=0.5", "b[1]"):
         assert audited(tmp_path, tmp_path / above / "by", *COLUMNS) == expected
     by_pattern = tmp_path / "score=0.5" / "by" / "sex=*" / "*.parquet"
     assert audited(tmp_path, by_pattern, *COLUMNS) == expected
-    write_parquet(tmp_path / "twice.parquet", rows)
     folder = tmp_path / "twice" / "sex=female"
     folder.mkdir(parents=True)
     write_parquet(folder / "part.parquet", rows)
-    assert "in the names of its folders" in refused("audit", tmp_path / "twice", *COLUMNS)
+    assert "'sex'" in refused("audit", tmp_path / "twice", *COLUMNS)
 
 
 # ---------------------------------------------------------------------- databases
@@ -127,7 +108,6 @@ def database(tmp_path, rows):
     return path
 
 
-@pytest.mark.slow
 def test_a_table_a_view_and_a_query_of_a_database(tmp_path, rows, database):
     expected = audited(tmp_path, write_parquet(tmp_path / "all.parquet", rows), *COLUMNS)
     before = database.read_bytes()
@@ -136,7 +116,6 @@ def test_a_table_a_view_and_a_query_of_a_database(tmp_path, rows, database):
         ("--table", 'wo"men'),
         ("--table", 'odd name.wo"men'),
         ("--query", "SELECT * FROM loans -- all of them"),
-        ("--query", "SELECT * FROM loans;"),
         ("--query", 'SELECT * FROM "odd name"."wo""men"'),
     ):
         assert audited(tmp_path, database, *how, *COLUMNS) == expected, how
@@ -147,19 +126,19 @@ def test_what_a_database_cannot_be_asked(tmp_path, rows, database):
     def told(*arguments):
         return refused("audit", database, *arguments, *COLUMNS)
 
-    assert "say which rows with --table or --query" in told()
-    assert "leave one of them out" in told("--table", "a", "--query", "b")
-    assert "has no table 'loan'; it has 'loans' and 'odd name.wo" in told("--table", "loan")
-    assert "must be one SELECT, and nothing else" in told("--query", "DROP TABLE loans")
-    assert "is not understood: Parser Error" in told("--query", "SELEC * FROM loans")
+    assert "--table or --query" in told()
+    assert "leave one" in told("--table", "a", "--query", "b")
+    assert "'loans' and 'odd name.wo" in told("--table", "loan")
+    assert "one SELECT" in told("--query", "DROP TABLE loans")
+    assert "Parser Error" in told("--query", "SELEC * FROM loans")
     assert told("--query", "SELECT 1").startswith("bank.duckdb has no column")
     (tmp_path / "bank.duckdb.wal").write_bytes(b"changes")
-    assert "has changes that are not in the file yet" in told("--table", "loans")
+    assert "bank.duckdb has changes" in told("--table", "loans")
     junk = tmp_path / "junk.duckdb"
     junk.write_bytes(b"junk" * 5000)
-    assert "junk.duckdb cannot be read" in refused("audit", junk, "--table", "t", *COLUMNS)
+    assert "junk.duckdb" in refused("audit", junk, "--table", "t", *COLUMNS)
     table = write(tmp_path / "t.csv", rows)
-    assert "--table is for a DuckDB database" in refused("audit", table, "--table", "t", *COLUMNS)
+    assert "--table" in refused("audit", table, "--table", "t", *COLUMNS)
 
 
 def test_a_query_writes_nothing_and_reads_nothing_else(tmp_path, database):
@@ -185,18 +164,19 @@ def test_a_table_called_rows(tmp_path, rows):
     connection.register("people", pa.table(rows))
     connection.execute("CREATE TABLE rows AS SELECT * FROM people")
     connection.close()
-    assert run("audit", path, "--table", "rows", *COLUMNS, "--quiet").exit_code == 0
+    bnsp = ("--constraint", "bnsp", "--quiet")
+    assert run("audit", path, "--table", "rows", *COLUMNS, *bnsp).exit_code == 0
     told = refused("audit", path, "--query", "SELECT * FROM rows", *COLUMNS)
-    assert "ask for --table rows" in told
+    assert "--table rows" in told
 
 
 # ---------------------------------------------------------------------- bins
 
 
-@pytest.mark.slow
-def test_many_rows_are_put_into_bins_and_it_is_said(tmp_path, rows, few_are_many):
+def test_many_rows_are_put_into_bins_and_it_is_said(tmp_path, few_are_many):
+    rows, bnsp = people(600), ("--constraint", "bnsp", "--accuracy", "0.2")
     path = write_parquet(tmp_path / "t.parquet", rows)
-    result = run("audit", path, *COLUMNS, "--json", tmp_path / "a.json", "--accuracy", "0.2")
+    result = run("audit", path, *COLUMNS, "--json", tmp_path / "a.json", *bnsp)
     assert "bins" in result.stdout
     assert "share their score" not in result.stdout
     stored = es.AuditResult.from_json(tmp_path / "a.json")
@@ -207,50 +187,49 @@ def test_many_rows_are_put_into_bins_and_it_is_said(tmp_path, rows, few_are_many
     verified = run("verify", tmp_path / "a.json", path)
     assert verified.exit_code == 0, verified.output
     weighed = write_parquet(
-        tmp_path / "w.parquet", {**rows, "w": [0.1 + k % 7 for k in range(900)]}
+        tmp_path / "w.parquet", {**rows, "w": [0.1 + k % 7 for k in range(600)]}
     )
     run("audit", weighed, *COLUMNS, "--weight", "w", "--json", tmp_path / "w.json", "--quiet")
     verified = run("verify", tmp_path / "w.json", weighed)
     assert verified.exit_code == 0, verified.output
-    assert "weights were added up in bins" in verified.output
-    assert "--accuracy must be at least 0" in refused("audit", path, *COLUMNS, "--accuracy", "1")
+    assert "bins" in verified.output
+    assert "--accuracy" in refused("audit", path, *COLUMNS, "--accuracy", "1")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
-def test_twelve_months_are_the_year(tmp_path, rows, few_are_many, kind):
-    writer = write_parquet if kind == "parquet" else write
-    rows["weight"] = [1 + k % 3 for k in range(900)]
+def test_four_quarters_are_the_year(tmp_path, few_are_many):
+    rows = people(600)
+    rows["weight"] = [1 + k % 3 for k in range(600)]
     weighted = (*COLUMNS, "--weight", "weight")
-    year = writer(tmp_path / f"year.{kind}", rows)
+    year = write(tmp_path / "year.csv", rows)
     first = write_parquet(tmp_path / "first.parquet", rows)
     run("audit", first, *weighted, "--save", tmp_path / "bins.json", "--quiet")
     assert es.GroupedScores.load(tmp_path / "bins.json").binned is not None
     alike = ("--bins-of", tmp_path / "bins.json")
     tables = []
-    for month in range(12):
-        path = writer(tmp_path / f"{month}.{kind}", part(rows, range(month, 900, 12)))
-        tables.append(tmp_path / f"{month}.json")
+    for quarter in range(4):
+        path = write(tmp_path / f"{quarter}.csv", part(rows, range(quarter, 600, 4)))
+        tables.append(tmp_path / f"{quarter}.json")
         result = run("audit", path, *weighted, *alike, "--save", tables[-1], "--quiet")
         assert result.exit_code == 0, result.output
     result = run("merge", *tables, "-o", tmp_path / "year.json")
-    assert "12 tables of 900 people in 2 groups." in result.stdout
+    assert "4 tables of 600 people" in result.stdout
     run("audit", year, *weighted, *alike, "--save", tmp_path / "whole.json", "--quiet")
     assert (tmp_path / "year.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
     merged, whole = (audited(tmp_path, tmp_path / name) for name in ("year.json", "whole.json"))
     assert merged == whole
 
 
-def test_tables_that_do_not_add_up(tmp_path, rows, few_are_many):
+def test_tables_that_do_not_add_up(tmp_path, few_are_many):
+    rows = people(600)
     for name, factor in (("a", 1.0), ("b", 1.5)):
         some = {**rows, "score": [factor * score for score in rows["score"]]}
         path = write_parquet(tmp_path / f"{name}.parquet", some)
         run("audit", path, *COLUMNS, "--save", tmp_path / f"{name}.json", "--quiet")
     told = refused("merge", tmp_path / "a.json", tmp_path / "b.json", "-o", tmp_path / "c.json")
-    assert "b.json cannot be added to the others" in told
+    assert "b.json" in told
     assert "different bins" in told
     assert not (tmp_path / "c.json").exists()
-    assert "two tables or more" in refused("merge", tmp_path / "a.json", "-o", tmp_path / "c.json")
+    assert "two tables" in refused("merge", tmp_path / "a.json", "-o", tmp_path / "c.json")
     assert "written over" in refused(
         "merge", tmp_path / "a.json", tmp_path / "b.json", "-o", tmp_path / "a.json"
     )
@@ -260,28 +239,22 @@ def test_a_saved_table_has_no_columns_to_choose_from(tmp_path, rows):
     path = write(tmp_path / "t.csv", rows)
     run("audit", path, *COLUMNS, "--save", tmp_path / "t.json", "--quiet")
     assert "leave out --score" in refused("audit", tmp_path / "t.json", "--score", "score")
-    direct, saved = (
-        audited(tmp_path, *arguments) for arguments in ((path, *COLUMNS), (tmp_path / "t.json",))
-    )
-    assert [gap["value"] for gap in direct["gaps"]] == [gap["value"] for gap in saved["gaps"]]
+    run("audit", path, *COLUMNS[4:], "--save", tmp_path / "u.json", "--quiet")  # no outcomes
+    equal = ("--equal", "selection")
+    for asked, kept in ((COLUMNS, "t.json"), (COLUMNS[4:], "u.json")):
+        gaps = [
+            [gap["value"] for gap in audited(tmp_path, *where, *equal)["gaps"]]
+            for where in ((path, *asked), (tmp_path / kept,))
+        ]
+        assert gaps[0] == gaps[1] != []
     result = run("audit", path, *COLUMNS, "--bins-of", tmp_path / "t.json")
-    assert "has no bins: it holds every score" in result.stderr
+    assert "no bins" in result.stderr
     assert result.exit_code == 0
     assert "people with repaid = yes" in run("audit", tmp_path / "t.json").stdout
 
 
-def test_a_saved_table_without_outcomes(tmp_path, rows):
-    path = write(tmp_path / "t.csv", rows)
-    asked = ("--score", "score", "--group", "sex")
-    run("audit", path, *asked, "--save", tmp_path / "t.json", "--quiet")
-    direct, saved = (
-        audited(tmp_path, *arguments) for arguments in ((path, *asked), (tmp_path / "t.json",))
-    )
-    assert [gap["value"] for gap in direct["gaps"]] == [gap["value"] for gap in saved["gaps"]]
-
-
 def test_tables_about_different_things_are_not_merged(tmp_path, rows):
-    rows["w"] = [1.0] * 900
+    rows["w"] = [1.0] * N
     path = write(tmp_path / "t.csv", rows)
     for name, arguments in {
         "one": COLUMNS,
@@ -297,10 +270,10 @@ def test_tables_about_different_things_are_not_merged(tmp_path, rows):
             continue
         told = refused("merge", tmp_path / "one.json", tmp_path / f"{name}.json", "-o",
                        tmp_path / "sum.json")  # fmt: skip
-        assert "are not about the same" in told
+        assert f"{name}.json" in told
     (tmp_path / "two.json").write_bytes((tmp_path / "one.json").read_bytes())
     told = refused("merge", tmp_path / "one.json", tmp_path / "two.json", "-o", tmp_path / "s.json")
-    assert told == "one.json and two.json are the same table: name it once."
+    assert "one.json and two.json" in told
 
 
 def test_what_is_needed_is_asked_for(tmp_path, rows):
@@ -336,9 +309,8 @@ def alike(one, other):
     return one == other
 
 
-@pytest.mark.slow
 def test_the_answer_to_the_query_is_the_audit(tmp_path, rows):
-    rows["w"] = np.random.default_rng(0).integers(0, 5, 900).tolist()
+    rows["w"] = np.random.default_rng(0).integers(0, 5, N).tolist()
     path = write_parquet(tmp_path / "t.parquet", rows)
     for weighed in (("--weight", "w"), ()):
         expected = audited(tmp_path, path, *COLUMNS, *weighed)
@@ -349,14 +321,13 @@ def test_the_answer_to_the_query_is_the_audit(tmp_path, rows):
             assert alike({name: found[name] for name in expected}, expected)
 
 
-@pytest.mark.slow
 def test_the_answer_may_be_by_bins_and_lacks_what_is_missing(tmp_path, rows):
     exact = audited(tmp_path, write_parquet(tmp_path / "t.parquet", rows), *COLUMNS)
     rows = {name: [*column, None, column[0]] for name, column in rows.items()}
     rows["score"][-1] = float("nan")
     for answer in answered(tmp_path, rows, "--bins=-3:4"):
         binned = audited(tmp_path, answer, "--aggregated", *COLUMNS)
-        assert binned["sample"]["n"] == 900
+        assert binned["sample"]["n"] == N
         assert 0.0 < binned["binned"]["auc"] < 0.01
         for gap, expected in zip(binned["gaps"], exact["gaps"], strict=True):
             assert abs(gap["value"] - expected["value"]) <= gap.get("bracket", 0.0) + 1e-12
@@ -371,26 +342,26 @@ def test_answers_that_cannot_be(tmp_path, rows):
         return refused("audit", path, "--aggregated", *COLUMNS)
 
     assert "n' of t.csv is '-1' at row 1" in told(n=[-1, 4, 5, 6])
-    assert "must hold whole numbers" in told(n=[1.5, 4, 5, 6])
+    assert "whole" in told(n=[1.5, 4, 5, 6])
     assert "is missing at row 2" in told(n=[3, "", 5, 6])
     path = write(tmp_path / "t.csv", {**columns, "n": [3, "", 5, 6]})
     result = run("audit", path, "--aggregated", *COLUMNS, "--drop-missing", "--min-group-size", 1)
-    assert "Of t.csv, 1 row lacks a value and was left out" in result.output
-    assert "not a sum of squares" in told(w=[3, 4, 5, 6], w2=[9, 1000, 9, 9])
+    assert "1 row " in result.output
+    assert "squares" in told(w=[3, 4, 5, 6], w2=[9, 1000, 9, 9])
     by_bins = {"bin": [0, 0, 1, 1], "low": [0.1, 0.1, 0.2, 0.2], "high": [0.3, 0.3, 0.4, 0.4]}
-    assert "bins that overlap" in told(**by_bins)
-    assert "low above the high at row 2" in told(**{**by_bins, "low": [0.1, 0.5, 0.2, 0.2]})
+    assert "overlap" in told(**by_bins)
+    assert "at row 2" in told(**{**by_bins, "low": [0.1, 0.5, 0.2, 0.2]})
     path = write(tmp_path / "t.csv", {k: v for k, v in columns.items() if k != "n"})
-    assert "has no column 'n'" in refused("audit", path, "--aggregated", *COLUMNS)
+    assert "'n'" in refused("audit", path, "--aggregated", *COLUMNS)
     told = refused("audit", path, "--aggregated", *COLUMNS, "--cluster", "sex")
-    assert "--cluster is about people" in told
+    assert "--cluster" in told
 
 
 def test_an_answer_that_is_not_said_to_be_one(tmp_path, rows):
     kept = {name: rows[name] for name in ("repaid", "score", "sex")}
-    path = write(tmp_path / "t.csv", {**kept, "n": [2] * 900})
-    assert "ask for --aggregated" in run("audit", path, *COLUMNS).stderr
-    path = write(tmp_path / "t.csv", {**rows, "n": [2] * 900})
+    path = write(tmp_path / "t.csv", {**kept, "n": [2] * N})
+    assert "--aggregated" in run("audit", path, *COLUMNS).stderr
+    path = write(tmp_path / "t.csv", {**rows, "n": [2] * N})
     assert "--aggregated" not in run("audit", path, *COLUMNS).stderr
 
 
@@ -401,11 +372,11 @@ def test_the_query_in_other_words():
     assert "[Score]" in run(*asked, "--dialect", "tsql").stdout
     assert '"order"' in run(*asked, "--group", "order").stdout
     told = refused("sql", "--table", "t", "--score", "s", "--group", "N")
-    assert "has a column 'N' of its own" in told
-    assert "--dialect must be ansi or one of" in refused(*asked, "--dialect", "klingon")
-    assert "--bins must be two numbers" in refused(*asked, "--bins", "1:0")
-    assert "--bins must be two numbers" in refused(*asked, "--bins", "0:1e-320")
-    assert "given as --score and --group" in refused(*asked, "--group", "Score")
+    assert "'N'" in told
+    assert "--dialect" in refused(*asked, "--dialect", "klingon")
+    assert "--bins" in refused(*asked, "--bins", "1:0")
+    assert "--bins" in refused(*asked, "--bins", "0:1e-320")
+    assert "--score and --group" in refused(*asked, "--group", "Score")
 
 
 def test_help_reads_well():

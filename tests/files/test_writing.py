@@ -46,11 +46,11 @@ def test_a_tab_separated_file(path, tmp_path):
 def test_a_failure_leaves_nothing_behind(path, tmp_path):
     with (
         open_table(path) as table,
-        pytest.raises(ValueError, match=r"^in.csv has a column 'ZIP' already"),
+        pytest.raises(ValueError, match="'ZIP'"),
     ):
         write_beside(table, np.zeros(2), tmp_path / "out.csv", column="ZIP")
     path.write_bytes(ODD + b"3,z\r\n")
-    with open_table(path) as table, pytest.raises(ValueError, match="2 values on line"):
+    with open_table(path) as table, pytest.raises(ValueError, match="2 values"):
         write_beside(table, np.zeros(3), tmp_path / "out.csv", column="new")
     assert [file.name for file in tmp_path.iterdir()] == ["in.csv"]
 

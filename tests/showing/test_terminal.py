@@ -52,7 +52,7 @@ def test_the_undefined_is_a_dash_with_its_reason(one_class):
     name = "Ranking within each group (intra_group), a and c"
     [row] = cells(told, name)
     assert row == [name, "undefined", "–", "no interval", "no interval"]
-    assert " intra_group is undefined: there are no positives of c" in " ".join(told.split())
+    assert "no positives of c" in " ".join(told.split())
     [*cuts, people] = cells(told, "c  ")
     assert people == ["c", "20", "0", "0.0%", "20.0%", "–", "no interval"]
     assert "c: a cell is empty" in told
@@ -60,7 +60,7 @@ def test_the_undefined_is_a_dash_with_its_reason(one_class):
         # No positives to miss, and nobody selected to be right about.
         assert (row[2], row[4]) == ("–", "–")
     assert len(cuts) == len(one_class.thresholds.thresholds)
-    assert told.count("–: nobody is there of whom it could be a share") == 1
+    assert told.count("–: nobody is there") == 1
 
 
 def test_what_is_defined_has_no_dash(result):
@@ -73,12 +73,13 @@ def test_what_is_defined_has_no_dash(result):
 
 def test_the_answer_comes_first_with_its_mark(one_class):
     lines = [line for line in shown(one_class).splitlines() if line]
-    assert lines[1] == "Is it fair where it will be used?"
-    assert lines[2].startswith("✗ No. Groups differ by more than 5 percentage points")
+    assert lines[1].startswith("Is it fair")
+    assert lines[2].startswith("✗ No. ")
+    assert "5 percentage points" in lines[2]
     told = " ".join(shown(one_class).split())
     for remedy in one_class.answer.remedies:
         assert f"· {remedy}" in told
-    assert told.index("What can be done?") < told.index("Rates at the cuts in use")
+    assert told.index("What can be done?") < told.index("Rates at the cuts")
 
 
 def test_the_note_on_the_impact_ratio_is_shown_whole(result):

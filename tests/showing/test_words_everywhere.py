@@ -42,8 +42,8 @@ def worded():
 @pytest.fixture(scope="module")
 def path():
     rng = np.random.default_rng(0)
-    X, group = rng.normal(size=(240, 3)), np.array(["a", SCRIPT])[np.arange(240) % 2]
-    y = (X[:, 0] + 0.5 * (group == "a") + rng.normal(size=240) > 0).astype(int)
+    X, group = rng.normal(size=(160, 2)), np.array(["a", SCRIPT])[np.arange(160) % 2]
+    y = (X[:, 0] + 0.5 * (group == "a") + rng.normal(size=160) > 0).astype(int)
     return es.tradeoff_path(
         es.LinearScorer(constraints="bnsp"),
         X,
@@ -85,8 +85,8 @@ def test_findings_and_headings_are_in_the_user_s_words(worded):
 def test_tables_name_rates_in_the_user_s_words(worded):
     for told in (shown(worded, 200), worded.to_markdown(), worded._repr_html_()):
         flat = " ".join(told.split())
-        assert "Refused among people who repaid" in flat
-        assert "Granted a loan among people who defaulted" in flat
+        for words in ("Refused among", "who repaid", "Granted a loan among", "who defaulted"):
+            assert words in flat
         assert "women" in flat
     first = next(line for line in worded.to_markdown().splitlines() if line.startswith("- "))
     assert first == f"- {'✗' if worded.answer.verdict == 'gap' else '?'} {worded.answer}"

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import numpy as np
 from support.making import draw, every_family
 
-from evenscore import Words, datasets
+from evenscore import Words
 from evenscore.auditing.audit import audit
 
 SCRIPT = "<script>alert(1)</script>"
@@ -51,23 +51,15 @@ LONG = Words(
 
 @cache
 def layout_case(name):
-    """Audits that take much room: "6" and "20" groups with long names, and two "columns" of them.
-
-    "compas" are the six races of COMPAS, whose files EVENSCORE_DATA has.
-    """
-    if name == "compas":
-        data = datasets.load_compas()
-        score = data.raw["decile_score"]
-        groups = dict(sensitive_features=data.raw["race"], words=LONG)
-        return audit(data.y, score, **groups, constraints=every_family())
+    """Audits that take much room: "6" and "20" groups with long names, two "columns" of them."""
     n_groups = {"6": 6, "20": 20, "columns": 4}[name]
     rng = np.random.default_rng(0)
-    y, group = rng.integers(0, 2, 3000), rng.integers(0, n_groups, 3000)
-    score = rng.normal(size=3000) + y + 0.1 * group
+    y, group = rng.integers(0, 2, 1500), rng.integers(0, n_groups, 1500)
+    score = rng.normal(size=1500) + y + 0.1 * group
     names = np.array([RACES[k] if k < 6 else f"{RACES[k % 6]} {k}" for k in range(n_groups)])
     groups = names[group]
     if name == "columns":
-        groups = {"sex": np.array(["Female", "Male"])[rng.integers(0, 2, 3000)], "race": groups}
+        groups = {"sex": np.array(["Female", "Male"])[rng.integers(0, 2, 1500)], "race": groups}
     words = LONG if name == "6" else None
     return audit(y, score, sensitive_features=groups, words=words, constraints=every_family())
 

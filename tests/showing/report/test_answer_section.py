@@ -27,13 +27,13 @@ def rows(n, shift=0.0, seed=0):
 
 
 def unfair():
-    y, score, group = rows(2000, shift=1.0)
+    y, score, group = rows(800, shift=1.5)
     return audit(y, score, sensitive_features=group, words=WORDS)
 
 
 def fair():
-    y, score, group = rows(60_000)
-    return audit(y, score, sensitive_features=group, words=WORDS, cuts=Cuts(at=0.2))
+    y, score, group = rows(2000)
+    return audit(y, score, sensitive_features=group, words=WORDS, cuts=Cuts(at=0.2), tolerance=0.2)
 
 
 def few():
@@ -52,13 +52,13 @@ def constant():
 
 
 def no_outcomes():
-    _, score, group = rows(2000, shift=1.0)
+    _, score, group = rows(800, shift=1.5)
     return audit(None, score, sensitive_features=group, words=WORDS)
 
 
 def columns():
-    y, score, group = rows(4000, shift=1.0)
-    other = np.where(np.arange(4000) // 4 % 2, "old", "young")
+    y, score, group = rows(1200, shift=1.5)
+    other = np.where(np.arange(1200) // 4 % 2, "old", "young")
     groups = {"sex": group, "age": other}
     return audit(y, score, sensitive_features=groups, words=WORDS)
 
@@ -128,7 +128,7 @@ def test_it_has_the_picture_and_the_table_of_the_cut_picked(shown):
     table = section.one("table", id="explorer-table")
     groups = [row.one("bdi").text for row in table.one("tbody").all("tr")]
     assert groups == list(result.compared_groups)
-    assert section.one(id="pick").text == "Pick a cut: who would be granted a loan?"
+    assert "granted a loan" in section.one(id="pick").text
 
 
 def test_it_speaks_in_the_user_s_words(shown):

@@ -8,10 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from support.making import every_family
 from support.report_cases import HOSTILE, SCRIPT, case, read
 
-from evenscore import Cuts, Words, audit
+from evenscore import Cuts, RateConstraint, RocConstraint, Words, audit
 from evenscore.auditing import AuditResult
 from evenscore.scores.labels import label_text
 from evenscore.showing import report
@@ -20,8 +19,7 @@ from evenscore.showing.numbers import points, share, verdict
 SHAPES = [
     pytest.param(dict(n_groups=1), id="K1"),
     pytest.param(dict(n_groups=2), id="K2"),
-    pytest.param(dict(n_groups=4, weights="real"), id="K4-weights"),
-    pytest.param(dict(n_groups=7, n=600, levels=10), id="K7-ties"),
+    pytest.param(dict(n_groups=7, n=600, levels=10, weights="real"), id="K7-ties-weights"),
 ]
 
 
@@ -146,7 +144,6 @@ def test_policy_names_this_style_and_this_script(shown):
     assert html.index("Content-Security-Policy") < html.index("<style>")
 
 
-@pytest.mark.slow
 def test_same_audit_same_bytes(shown):
     result, html, _ = shown
     assert report.render(AuditResult.from_dict(result.to_dict())) == html
@@ -292,31 +289,30 @@ def test_every_notion_is_explained(shown):
         assert word in text
 
 
-@pytest.mark.slow
 def test_many_groups_are_readable_and_small():
     rng = np.random.default_rng(3)
-    n = 1600
-    y, group = np.arange(n) % 2, np.arange(n) // 2 % 40
+    n = 960
+    y, group = np.arange(n) % 2, np.arange(n) // 2 % 24
     score = rng.normal(size=n) + y + 0.01 * group
-    result = audit(y, score, sensitive_features=group, constraints=every_family())
+    constraints = ["bnsp", RateConstraint("fnr"), RocConstraint(rates=(0.25,))]
+    result = audit(y, score, sensitive_features=group, constraints=constraints)
     html = report.render(result)
     assert len(html.encode()) < 650_000
     page = read(html)
-    assert len(list(page.all("tr", data_people=True))) == 40
-    assert "Of 780 pairs of groups, the 3 pairs of main groups with the largest ROC gaps" in html
-    assert "Of 40 groups, 6 are shown, with 15.0% of the people" in html
+    assert len(list(page.all("tr", data_people=True))) == 24
+    assert "Of 276 pairs" in html
+    assert "Of 24 groups, 6 are shown" in html
     assert len(list(page.all("g", data_point=True))) == 4
     for told in result.omitted:
         assert told in page.one("section", id="notes").text
 
 
-@pytest.mark.slow
 def test_groups_without_a_class_are_shown_with_the_reason():
     y = [0, 1] * 40 + [0] * 40
     groups = ["a"] * 80 + ["nobody positive"] * 40
     result = audit(y, range(120), sensitive_features=groups)
     page = read(report.render(result))
-    assert "There are no positives of nobody positive" in page.one("main").text
+    assert "no positives of nobody positive" in page.one("main").text
     [gap] = page.all("tr", data_gap="bnsp, a and nobody positive")
     assert [cell.text for cell in gap.all("td")][:2] == ["undefined", "–no interval"]
     assert "nan" not in page.one("main").text.split()
@@ -333,7 +329,6 @@ def gap_tiles(page):
     return {name: int(number) for name, number in told.items() if name.startswith("Gaps")}
 
 
-@pytest.mark.slow
 def test_every_gap_is_counted_in_a_tile():
     result = case()
     found = [gap.verdict for gap in result.gaps]
@@ -345,12 +340,11 @@ def test_every_gap_is_counted_in_a_tile():
     assert "undefined" not in found
 
 
-@pytest.mark.slow
 def test_what_has_no_interval_says_so_and_ratios_name_their_level():
     result = case()
     page = read(report.render(result))
     captions = [caption.text for caption in page.one("section", id="curves").all("figcaption")]
-    assert sum("The largest gap seen, without an interval, is" in told for told in captions) == 1
+    assert sum("without an interval" in told for told in captions) == 1
     cuts = page.one("section", id="cuts_in_use").text
     ratio = result.thresholds.impact_ratio
     for value, low, high, note in zip(ratio.value, ratio.low, ratio.high, ratio.notes, strict=True):
@@ -370,7 +364,6 @@ def test_odd_names_and_constant_scores():
     assert "All scores are equal" in page.one("section", id="answer").text
 
 
-@pytest.mark.slow
 def test_write_and_to_html(tmp_path):
     result = case()
     path = report.write(result, tmp_path / "deep" / "a <b>.html")
@@ -381,7 +374,7 @@ def test_write_and_to_html(tmp_path):
 
 
 def test_what_is_no_result_is_refused():
-    with pytest.raises(TypeError, match="result must be an AuditResult, not dict"):
+    with pytest.raises(TypeError, match="AuditResult, not dict"):
         report.render({})
 
 
@@ -395,8 +388,8 @@ def test_the_cuts_in_use_have_pictures_a_certificate_and_gaps(shown):
     pictures = list(page.one("section", id="answer").all("svg", role="img"))
     assert len(pictures) == len(result.cut_curves.rates) == 2
     titles = [svg.one("title").text for svg in pictures]
-    assert titles[0].startswith("False negative rate (Not selected among positives) of ")
-    assert titles[1].startswith("False positive rate (Selected among negatives) of ")
+    assert titles[0].startswith("False negative rate")
+    assert titles[1].startswith("False positive rate")
     words = result.cuts.text()
     assert all(words in title for title in titles)
     if result.certificate is None:
@@ -421,11 +414,9 @@ def test_the_captions_say_the_largest_gap_of_the_audit():
     page = read(report.render(result))
     captions = [told.text for told in page.one("section", id="answer").all("figcaption")]
     gaps = {gap.name: gap for gap in result.cut_gaps}
-    expected = [
-        f"Largest difference between the groups drawn: {points(gaps[f'{r}_gap'].value)}."
-        for r in ("fnr", "fpr")
-    ]
-    assert captions == expected
+    assert len(captions) == 2
+    for rate, caption in zip(("fnr", "fpr"), captions, strict=True):
+        assert points(gaps[f"{rate}_gap"].value) in caption
     cuts = page.one("section", id="cuts_in_use").text
     for gap in result.cut_gaps:
         assert gap.words[1:] in cuts
@@ -457,17 +448,15 @@ def test_no_word_of_roc_gaps_unless_they_were_asked_for(known):
         assert heads == ["Cut", "Of everyone", "Group", "Selected"]
 
 
-@pytest.mark.slow
 def test_other_gaps_asked_for_leave_the_cuts_as_context():
     y, group = np.tile([0, 0, 1, 1], 50), np.tile(["a", "b"], 100)
     score = np.random.default_rng(0).normal(size=200) + y
     result = audit(y, score, sensitive_features=group, constraints="bnsp")
     section = read(report.render(result)).one("section", id="cuts_in_use")
-    assert "Rates at the cuts in use, for context" in section.text
+    assert "for context" in section.text
     assert len(list(section.all("tr", data_gap=True))) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "cuts",
     [
@@ -483,30 +472,26 @@ def test_other_kinds_of_cuts(cuts):
     score = np.random.default_rng(0).normal(size=200) + y
     result = audit(y, score, sensitive_features=group, cuts=cuts)
     page = read(report.render(result))
-    told = cuts.text()
-    told = f"{told[0].upper()}{told[1:]}; groups should differ by at most 5 percentage points."
-    assert told in page.one("section", id="cuts_in_use").text
+    assert cuts.text()[1:] in page.one("section", id="cuts_in_use").text
     answer = page.one("section", id="answer")
     pictures = list(answer.all("svg", role="img"))
     if cuts.between == (0.001, 0.002):
         assert not pictures
-        assert "There is no picture: no cut of this score selects 0.1% to 0.2% of" in answer.text
+        assert "no picture" in answer.text
+        assert "0.1% to 0.2%" in answer.text
     else:
         assert len(pictures) == 2
     if cuts.thresholds:
-        assert all("99 selects nobody or everybody" in svg.one("title").text for svg in pictures)
+        assert all("99 selects nobody" in svg.one("title").text for svg in pictures)
     words = page.one("section", id="words").text
     beyond = {"high": "above", "low": "below"}[cuts.selected]
-    told = f"a score {'at or ' if cuts.inclusive else ''}{beyond} it is selected"
-    assert told in words
-    told = f"Everybody with a score {'at or ' if cuts.inclusive else ''}{beyond} the cut is"
-    assert told in answer.text
+    assert f"{'at or ' if cuts.inclusive else 'score '}{beyond} it is selected" in words
+    assert f"{'at or ' if cuts.inclusive else 'score '}{beyond} the cut" in answer.text
     ends = ("more", "fewer") if cuts.selected == "high" else ("fewer", "more")
     assert f"lower: {ends[0]} are selected" in answer.text
     assert f"higher: {ends[1]} are selected" in answer.text
 
 
-@pytest.mark.slow
 def test_a_score_without_any_cut_has_no_table_of_cuts():
     y, group = np.tile([0, 0, 1, 1], 50), np.tile(["a", "b"], 100)
     for labels in (y, None):
@@ -521,7 +506,6 @@ def test_a_score_without_any_cut_has_no_table_of_cuts():
         assert bool(list(answer.all("table", id="explorer-table"))) == (labels is not None)
 
 
-@pytest.mark.slow
 def test_the_user_s_words():
     y, group = np.tile([0, 0, 1, 1], 150), np.tile(["a", "b"], 300)
     score = np.random.default_rng(0).normal(size=600) + y - (group == "b")
@@ -535,16 +519,20 @@ def test_the_user_s_words():
     result = audit(y, score, sensitive_features=group, words=words)
     section = read(report.render(result)).one("section", id="answer")
     assert "people who <repaid>" in section.text
-    assert "would not be granted a loan" in section.text
-    assert "this favours group a" in section.text
+    assert "not be granted a loan" in section.text
+    assert "favours group a" in section.text
     heads = [th.text for th in section.one("table", id="explorer-table").one("thead").all("th")]
-    assert heads == [
-        "Group",
-        "Granted a loan selection rate",
-        "Not granted a loan among people who <repaid> FNR",
-        "Granted a loan among people who defaulted FPR",
-        "People who <repaid> among those granted a loan precision",
-    ]
+    for head, parts in zip(
+        heads[1:],
+        (
+            ["Granted a loan", "selection"],
+            ["Not granted a loan", "people who <repaid>", "FNR"],
+            ["Granted a loan", "people who defaulted", "FPR"],
+            ["People who <repaid>", "granted a loan", "precision"],
+        ),
+        strict=True,
+    ):
+        assert all(part in head for part in parts)
 
 
 def test_a_page_never_says_nan(shown):

@@ -17,10 +17,10 @@ POINT = re.compile(r"(-?[\d.]+) (-?[\d.]+)")
 
 
 def without_some():
-    """Nine groups, one of them without positives: a matrix with cells that have no number."""
-    y, group = np.arange(900) % 2, np.arange(900) // 2 % 9
+    """Six groups, one of them without positives: a matrix with cells that have no number."""
+    y, group = np.arange(600) % 2, np.arange(600) // 2 % 6
     y[group == 3] = 0
-    score = np.random.default_rng(0).normal(size=900) + 2 * y
+    score = np.random.default_rng(0).normal(size=600) + 2 * y
     return audit(y, score, sensitive_features=group, constraints=every_family())
 
 
@@ -32,9 +32,8 @@ def cuts_case(cuts, **options):
 MAKERS = [
     pytest.param(partial(case, 1), id="K1"),
     pytest.param(partial(case, 2), id="K2"),
-    pytest.param(partial(case, 4, weights="real"), id="K4-weights"),
-    pytest.param(partial(case, 7, n=600, levels=10), id="K7-ties"),
-    pytest.param(without_some, id="K9-empty"),
+    pytest.param(partial(case, 7, n=600, levels=10, weights="real"), id="K7-ties-weights"),
+    pytest.param(without_some, id="K6-empty"),
     pytest.param(partial(cuts_case, Cuts(at=(0.1, 0.3))), id="shares"),
     pytest.param(partial(cuts_case, Cuts(thresholds=(0.2, 9.0))), id="thresholds"),
 ]
@@ -86,10 +85,12 @@ def exactness(chart):
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_no_picture_has_a_colour_of_its_own(make):
+def test_pictures_have_names_titles_numbers_and_no_colour_of_their_own(make):
     charts = all_charts(make())
-    assert len(charts) >= 5
+    assert len({chart.name for chart in charts}) == len(charts) >= 5
     for chart in charts:
+        assert not re.search(r"\bnan\b|\binf\b", chart.svg(), re.IGNORECASE)
+        assert chart.title
         entries = "".join(entry.swatch for entry in chart.legend)
         markup = chart.svg() + entries
         assert not re.search(r"#[0-9a-fA-F]{3,8}\b", re.sub(r"<t\w+.*?</t\w+>", "", markup))
@@ -99,16 +100,6 @@ def test_no_picture_has_a_colour_of_its_own(make):
         for node in read(markup).all():
             if node.tag in ("path", "rect"):
                 assert node.attributes.get("class") or "data-point" in str(node.attributes)
-
-
-@pytest.mark.parametrize("make", MAKERS)
-def test_names_of_pictures_differ_and_no_number_is_missing(make):
-    charts = all_charts(make())
-    names = [chart.name for chart in charts]
-    assert len(names) == len(set(names))
-    for chart in charts:
-        assert not re.search(r"\bnan\b|\binf\b", chart.svg(), re.IGNORECASE)
-        assert chart.title
 
 
 @pytest.mark.parametrize("n_groups", [1, 2, 4])
@@ -146,7 +137,7 @@ def test_the_largest_gap_is_marked_where_it_is():
         assert float(low) == chart.at_y(gap.first_value)
         assert float(high) == chart.at_y(gap.second_value)
         size = f"{100 * abs(gap.value):.1f}"[:-2]
-        assert chart.caption.startswith(f"Largest difference between the groups drawn: {size}")
+        assert f" {size}" in chart.caption
 
 
 def test_the_ribbon_is_as_high_as_the_tolerance():
@@ -239,7 +230,7 @@ def test_roc_gaps_and_their_bands_are_those_of_the_audit():
         assert [tuple(map(float, place)) for place in places] == [
             (gaps.at_x(rate), gaps.at_y(value)) for rate, value, *_ in curve.marks.tolist()
         ]
-    assert "The largest gap seen, without an interval, is" in gaps.caption
+    assert "without an interval" in gaps.caption
 
 
 def test_histograms_are_those_of_the_audit():
@@ -290,10 +281,10 @@ def test_the_pictures_are_in_the_user_s_words():
     )
     result = audit(y, score, sensitive_features=group, words=words, constraints=every_family())
     charts = all_charts(result)
-    assert [chart.heading for chart in charts[:2]] == [
-        "Refused among people who repaid",
-        "Granted a loan among people who defaulted",
-    ]
+    for chart, names in zip(
+        charts[:2], (("Refused", "repaid"), ("Granted a loan", "defaulted")), strict=True
+    ):
+        assert all(name in chart.heading for name in names)
     for chart in charts:
         told = " ".join([read(chart.svg()).text, chart.heading, chart.caption])
         told += " ".join(entry.text for entry in chart.legend)
