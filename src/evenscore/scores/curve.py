@@ -245,25 +245,6 @@ class CurveDifference:
         side, index = np.unravel_index(np.nanargmax(np.abs(values)), values.shape)
         return float(values[side, index]), float(self.edges[index + side])
 
-    @property
-    def crossings(self) -> Floats:
-        """Rates at which it passes from one sign to the other, increasing.
-
-        It may cross zero, jump over it, or stay there for a while: then the end of that stretch.
-        """
-        rates = np.column_stack([self.edges[:-1], self.edges[1:]]).reshape(-1)
-        values = np.column_stack([self.start, self.end]).reshape(-1)
-        signed = np.flatnonzero(values != 0.0)
-        before, after = signed[:-1], signed[1:]
-        change = values[before] * values[after] < 0.0
-        before, after = before[change], after[change]
-        # Entry 2i is the start of piece i and entry 2i + 1 its end.
-        inside = (after == before + 1) & (after % 2 == 1)
-        part = np.abs(values[before]) / (np.abs(values[before]) + np.abs(values[after]))
-        crossed = rates[before] + part * (rates[after] - rates[before])
-        left_zero = rates[np.where(after % 2 == 1, after - 1, after)]
-        return np.where(inside, crossed, left_zero)
-
 
 def _snapped(x: Floats, onto: Floats) -> Floats:
     """Increasing numbers, those within rounding of one of `onto` put there."""
