@@ -401,6 +401,7 @@ def test_what_cannot_be_told_and_the_smallest_cell(three):
     assert "up to 0.110" in text
     assert "tolerance of 0.05" in text
     assert "1 of them would be" in text
+    assert "on its own" in text
     assert f"among {result.n_gaps:,} gaps" in text
     whom = result.groups[int(np.argmin([90.0, 40.0, 31.4]))]
     assert f"defaulters in group {whom} (effective size 31)" in text
