@@ -311,14 +311,14 @@ def curve_of(result, on, value, half=0.02):
 
 
 def test_stretches_at_which_a_band_leaves_the_tolerance(two, three):
-    value = [0.0, 0.08, 0.09, 0.06, 0.0, 0.10, 0.0, -0.08, -0.2, 0.0, 0.0]
+    value = [0.0, 0.08, 0.09, 0.06, 0.10, 0.0, 0.0, -0.08, -0.2, 0.0, 0.0]
     result = with_block(made(two), Curves, roc_gaps=(curve_of(two, "negatives", value),))
     up, down = [(k, t) for k, t in told(result, "") if t.startswith("Elsewhere")]
     assert up[0] == down[0] == "context"
     assert "defaulters in group women are" in up[1]
-    assert "10% to 20% and 50% to 50%" in up[1]
+    assert "10% to 20% and 40% to 40%" in up[1]
     assert "defaulters in group men, the" in up[1]
-    assert "+0.100 at 50%" in up[1]
+    assert "+0.100 at 40%" in up[1]
     assert re.findall(r"group (\w+)", up[1].split("favours")[1]) == ["women", "men"]
     assert "defaulters in group men are" in down[1]
     assert "70% to 80%" in down[1]
@@ -401,6 +401,7 @@ def test_what_cannot_be_told_and_the_smallest_cell(three):
     assert "up to 0.110" in text
     assert "tolerance of 0.05" in text
     assert "1 of them would be" in text
+    assert "on its own" in text
     assert f"among {result.n_gaps:,} gaps" in text
     whom = result.groups[int(np.argmin([90.0, 40.0, 31.4]))]
     assert f"defaulters in group {whom} (effective size 31)" in text

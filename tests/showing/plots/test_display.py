@@ -44,7 +44,7 @@ def test_a_display_says_on_one_line_whether_it_is_drawn(display):
 
 
 @each
-@pytest.mark.parametrize(("n_groups", "theme"), [(2, None), (3, "light"), (4, "dark")])
+@pytest.mark.parametrize(("n_groups", "theme"), [(2, None), (4, "dark")])
 def test_plot_gives_itself_and_draws(display, theme, n_groups):
     y, score, group, weight = columns(n_groups=n_groups, weights="real")
     scores = GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
@@ -170,16 +170,14 @@ def test_bad_input_is_named(display):
 
 
 @each
-@pytest.mark.parametrize("case", ["constant", "tiny", "huge scores"])
+@pytest.mark.parametrize("case", ["constant", "tiny and huge"])
 def test_degenerate_scores_are_drawn(display, case):
     y, group = np.tile([0, 0, 1, 1], 5), np.tile(["a", "b"], 10)
     score = np.arange(20.0)
     if case == "constant":
         score[:] = 3.0
-    if case == "tiny":
-        y, group, score = np.array([0, 0, 1, 1]), np.array(list("abab")), np.arange(4.0)
-    if case == "huge scores":
-        score *= 1e300
+    else:
+        y, group, score = np.array([0, 0, 1, 1]), np.array(list("abab")), np.arange(4.0) * 1e300
     scores = GroupedScores.from_arrays(y, score, sensitive_features=group)
     made = display.from_scores(scores).plot()
     made.figure_.canvas.draw()

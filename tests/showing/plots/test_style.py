@@ -65,7 +65,7 @@ def test_dressed_axes():
 
 
 def test_figures_are_unknown_to_pyplot():
-    made = [figure(2, 3, theme="dark")[0] for _ in range(30)]
+    made = [figure(2, 3, theme="dark")[0] for _ in range(2)]
     assert plt.get_fignums() == []
     assert to_rgb(made[0].get_facecolor()) == to_rgb(DARK.background)
     assert figure(2, 3)[1].shape == (2, 3)

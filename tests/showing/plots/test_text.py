@@ -1,12 +1,13 @@
 import matplotlib.pyplot as plt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.cbook import is_math_text
 
 from evenscore.showing.plots.text import as_label, group_names, in_lines, literal
 
 
+@settings(max_examples=20)
 @given(st.text(st.characters(codec="utf-8"), max_size=30))
 def test_literal_text_is_never_a_formula_and_has_only_printable_characters(text):
     found = literal(text)
