@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import brentq
-from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -146,32 +145,6 @@ def test_missing_values():
         scorer.predict(infinite)
 
 
-def categories(n=3000, seed=0):
-    """A class that depends on which of 30 categories a row has, without order."""
-    rng = np.random.default_rng(seed)
-    code, group = rng.integers(0, 30, n), rng.integers(0, 2, n)
-    y = (rng.random(n) < 0.2 + 0.6 * (code * 7 % 5 % 2)).astype(int)
-    return np.column_stack([rng.normal(size=n) + group, code]), y, group
-
-
-def test_categories():
-    pd = pytest.importorskip("pandas")
-    X, y, group = categories()
-    fresh, labels, _ = categories(seed=1)
-    aucs = {}
-    for told in (None, [1]):
-        scorer = small("inter_group", categorical_features=told, n_estimators=10, num_leaves=4)
-        scorer.set_params(linear_start=False, tolerance=0.3)
-        aucs[bool(told)] = auc(scorer.fit(X, y, sensitive_features=group), fresh, labels)
-    assert aucs[True] > aucs[False] + 0.02
-    frame = pd.DataFrame(X, columns=["x", "job"])
-    named = clone(scorer).set_params(categorical_features=["job"])
-    named.fit(frame, y, sensitive_features=group)
-    np.testing.assert_array_equal(named.decision_function(frame), scorer.decision_function(X))
-    unseen = np.column_stack([X[:5, 0], [99.0, np.nan, 5.0, 3.0, 0.0]])
-    assert np.all(np.isfinite(scorer.decision_function(unseen)))
-
-
 @pytest.mark.parametrize("told", [[1, 0, 0], {"income": 1}], ids=str)
 def test_monotone(told):
     pd = pytest.importorskip("pandas")
@@ -276,19 +249,6 @@ def test_the_start_leaves_monotone_features_to_the_trees():
 
 
 # ---------------------------------------------------------------------- a good estimator
-
-
-def test_the_same_again():
-    X, y, group = rows(800)
-    options = dict(subsample=0.7, colsample_bytree=0.7, n_estimators=20, validation_fraction=0.2)
-    scorer = small(ROC, tolerance=0.5, random_state=3, **options)
-    before = dict(scorer.get_params())
-    first = scorer.fit(X, y, sensitive_features=group).decision_function(X)
-    assert all(value is before[name] for name, value in scorer.get_params().items())
-    other = clone(scorer).fit(X, y, sensitive_features=group)
-    np.testing.assert_array_equal(other.decision_function(X), first)
-    another = clone(scorer).set_params(random_state=4).fit(X, y, sensitive_features=group)
-    assert np.any(another.decision_function(X) != first)
 
 
 def test_saving():

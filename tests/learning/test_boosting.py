@@ -88,9 +88,3 @@ def test_the_own_pull_is_what_a_leaf_would_be_without_the_row(l2):
             expected[i] += 0.2 * (without - value)
         np.testing.assert_allclose(own.total, expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(own.expected(raw), raw + own.total)
-
-
-def test_before_the_first_round_nothing_is_known():
-    own = OwnPull(0.1, 1.0, 1.0, np.zeros(3))
-    own.note(np.ones(3), np.array([1.0]))
-    np.testing.assert_array_equal(own.total, 0.0)

@@ -152,14 +152,6 @@ def test_what_cannot_be_reached_is_named():
     assert not scorer.converged_
 
 
-def test_many_rows_start_from_some_of_them():
-    data = make_square(17_000, random_state=3)
-    scorer = LinearScorer("intra_group", compress=False)
-    scorer.fit(data.X, data.y, sensitive_features=data.groups)
-    assert scorer.converged_
-    assert len(scorer.history_) == scorer.n_iter_
-
-
 def test_example_2():
     """s_c = −c·x1 + (1 − c)·x2: the best is c = 1/2; no gap at 3/4 is `RingsLaw.roc_fair`'s c."""
     data = make_rings(6000, random_state=0)
@@ -235,26 +227,6 @@ def test_weights_are_repetitions(options):
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-4, atol=1e-5)
     # A cut between the same two scores:
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
-
-
-def test_rows_of_weight_zero_count_for_nothing():
-    X, y, group = rows(200)
-    weight = np.ones(200)
-    weight[::3] = 0.0
-    X[::3] = 1e6
-    kept = weight > 0
-    one = LinearScorer("bnsp").fit(X, y, sensitive_features=group, sample_weight=weight)
-    two = LinearScorer("bnsp").fit(X[kept], y[kept], sensitive_features=group[kept])
-    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-6)
-    assert one.intercept_ == pytest.approx(two.intercept_)
-
-
-def test_gaps_under_weights_are_weighted():
-    X, y, group = rows(400)
-    weight = np.where((group == 1) & (X[:, 2] > 0), 5.0, 1.0)
-    scorer = LinearScorer("inter_group", tolerance=0.02)
-    scorer.fit(X, y, sensitive_features=group, sample_weight=weight)
-    assert abs(strict(scorer, X, y, group, "inter_group", weight)[1]) <= 0.021
 
 
 # ---------------------------------------------------------------------- kinds of input
