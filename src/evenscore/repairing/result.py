@@ -1,7 +1,7 @@
 """A repair: the maps of the groups, how they are applied, kept and shown.
 
 The file of a repair is JSON: format "evenscore.repair", version "2.0". A minor version adds entries
-and a reader skips those it does not know; files of version 1 are brought up to date here.
+and a reader skips those it does not know.
 """
 
 import json
@@ -48,7 +48,7 @@ class Repair:
     A map is applied to the score of a person *with that person's group*. Where the law forbids
     treating people differently by group (in the United States, for credit and hiring; in the
     European Union, for sex in insurance), that may be unlawful even if the aim is to be fair: ask
-    before you use it. `LinearScorer`, `BoostedScorer` and `NeuralScorer` need no group to score.
+    before you use it. `LinearScorer` and `BoostedScorer` need no group to score.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ class Repair:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The repair that `to_dict` wrote, in any version; `maps` alone will do.
+        """The repair that `to_dict` wrote; `maps` alone will do.
 
         >>> fair = Repair.from_dict({"format": "evenscore.repair", "version": "2.0", "maps": [
         ...     {"group": "a", "x": [0, 1], "y": [0, 1]},
@@ -234,7 +234,13 @@ class Repair:
         >>> fair.transform([1.0, 1.0], sensitive_features=["a", "b"])
         array([1. , 0.5])
         """
-        data = _up_to_date(data)
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+            raise ValueError(f"This is not a repair: it lacks 'format': {FORMAT!r}.")
+        version = data.get("version")
+        if not isinstance(version, str) or version.split(".")[0] != VERSION.split(".")[0]:
+            raise ValueError(
+                f"The repair is of version {version!r:.80}; this evenscore reads {VERSION}."
+            )
         maps, gaps = data.get("maps"), data.get("gaps", {})
         if not isinstance(maps, list) or not all(
             isinstance(one, Mapping) and {"group", "x", "y"} <= set(one) for one in maps
@@ -277,43 +283,3 @@ class Repair:
         ax.set_title("One increasing map per group")
         ax.legend()
         return ax
-
-
-def _up_to_date(data: Any) -> Mapping[str, Any]:
-    """What a file holds, as this version writes it; anything else is refused."""
-    if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-        raise ValueError(f"This is not a repair: it lacks 'format': {FORMAT!r}.")
-    version = data.get("version")
-    if type(version) is int and version == 1:
-        return _from_1(data)
-    if not isinstance(version, str) or version.split(".")[0] != VERSION.split(".")[0]:
-        raise ValueError(
-            f"The repair is of version {version!r:.80}; this evenscore reads versions 1 and "
-            f"{VERSION}."
-        )
-    return data
-
-
-def _from_1(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Version 1 wrote infinities as None, knew no families and said "pooled" for "unchanged"."""
-
-    def gap(content: Any) -> Any:
-        if not isinstance(content, Mapping):
-            return content  # to be refused
-        rate, degrees = content.get("rate"), content.get("degrees_of_freedom")
-        at = f"at {rate:.4g}" if isinstance(rate, float) else ""
-        return {
-            **content,
-            "degrees_of_freedom": "Infinity" if degrees is None else degrees,
-            "family": "roc" if at else "auc",
-            "at": at,
-        }
-
-    gaps = data.get("gaps", {})
-    if isinstance(gaps, Mapping):
-        gaps = {
-            when: [gap(one) for one in some] if isinstance(some, list) else some
-            for when, some in gaps.items()
-        }
-    unseen = "unchanged" if data.get("unseen") == "pooled" else data.get("unseen", "error")
-    return {**data, "gaps": gaps, "unseen": unseen}
