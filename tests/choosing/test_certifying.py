@@ -149,19 +149,6 @@ def test_invariances(constraint):
     same(base, choose(*more, sample_weight=zero, **asked))  # rows that weigh nothing
 
 
-def test_clusters_widen_the_tests():
-    X, y, groups = people(3000)
-    alone = choose(X, y, groups, (0,))
-    twice = np.concatenate([X, X]), np.append(y, y), np.append(groups, groups)
-    together = choose(*twice, (0,), cluster=np.tile(np.arange(3000), 2))
-    assert together.tests[0].certificates[0].reach == pytest.approx(
-        alone.tests[0].certificates[0].reach, rel=0.02
-    )
-    assert choose(*twice, (0,)).tests[0].certificates[0].reach < 0.95 * (
-        alone.tests[0].certificates[0].reach
-    )
-
-
 # ---------------------------------------------------------------------- bad input
 
 
@@ -212,62 +199,6 @@ def test_an_empty_cell_is_told():
         assert "there are no positives of b" in choice.words
         assert math.isnan(choice.test.missed_by)
         assert json.loads(choice.to_json())["tests"][0]["certificates"][0]["reach"] is None
-
-
-# ---------------------------------------------------------------------- scorers, repairs
-
-
-@pytest.fixture(scope="module")
-def scorers():
-    """Four thousand rows, half of them learned from at two tolerances."""
-    X, y, groups = people(4000, shifts=(0.0, 0.5, 1.0))
-    rng = np.random.default_rng(5)
-    X = X + rng.normal(size=X.shape)
-    half = slice(2000)
-    made = [
-        LinearScorer("bnsp", tolerance=tolerance, random_state=0).fit(
-            X[half], y[half], sensitive_features=groups[half]
-        )
-        for tolerance in (0.01, 0.2)
-    ]
-    return made, X, y, groups
-
-
-def test_scorers_are_taken_with_what_they_were_asked_for(scorers):
-    made, X, y, groups = scorers
-    held_out = slice(2000, None)
-    choice = certified_choice(
-        made, X[held_out], y[held_out], sensitive_features=groups[held_out], tolerance=0.06
-    )
-    assert choice.constraints == ("bnsp",)
-    assert [test.name for test in choice.tests] == [
-        "LinearScorer(tolerance=0.01)",
-        "LinearScorer(tolerance=0.2)",
-    ]
-    assert choice.scorer is made[0]
-    score = made[0].decision_function(X[held_out])
-    assert choice.test.auc.value == pytest.approx(roc_auc_score(y[held_out], score))
-
-
-def test_repairs():
-    X, y, groups = people(6000, shifts=(1.0,))
-    half, rest = slice(3000), slice(3000, None)
-    labels = np.where(y == 1, "good", "bad")
-    ask = dict(sensitive_features=groups[half], pos_label="good", constraints=FNR)
-    repairs = [es.repair(labels[half], X[half, 0], share=share, **ask) for share in (1.0, 0.0)]
-    asked = dict(sensitive_features=groups[rest], constraints=FNR, tolerance=0.15)
-    choice = certified_choice(repairs, X[rest, 0], labels[rest], pos_label="good", **asked)
-    assert choice.scorer is repairs[0]
-    assert [test.outcome for test in choice.tests] == ["passed", "failed"]
-    with pytest.raises(ValueError, match="pos_label"):
-        certified_choice(repairs, X[rest, 0], labels[rest], **asked)
-    unknown = groups[rest].astype(object)
-    unknown[7] = "stranger"
-    with pytest.raises(ValueError, match="stranger"):
-        certified_choice(
-            repairs, X[rest, 0], labels[rest], pos_label="good",
-            **(asked | {"sensitive_features": unknown}),
-        )  # fmt: skip
 
 
 # ---------------------------------------------------------------------- splitting
@@ -331,9 +262,9 @@ def test_rows_that_cannot_be_split():
 
 @pytest.fixture(scope="module")
 def path():
-    X, y, groups = people(1500, seed=3, shifts=(0.0, 0.5, 1.0))
+    X, y, groups = people(800, seed=3, shifts=(0.0, 0.5, 1.0))
     made = es.tradeoff_path(
-        LinearScorer("bnsp"), X, y, sensitive_features=groups, tolerances=[0.1, 0.02], cv=3,
+        LinearScorer("bnsp"), X, y, sensitive_features=groups, tolerances=[0.1, 0.02], cv=2,
         random_state=0,
     )  # fmt: skip
     return made
@@ -440,7 +371,7 @@ def test_a_candidate_just_beyond_the_tolerance_is_seldom_certified(constraint):
     tolerance = 0.999 * truth[1]
     assert truth[0] < 0.3 * tolerance
     assert min(truth[1:]) > tolerance
-    rng, n = np.random.default_rng(0), often(60)
+    rng, n = np.random.default_rng(0), often(80)
     wrong = certified = naive = 0
     for _ in range(n):
         index = rng.integers(0, len(y), 4000)
@@ -454,24 +385,3 @@ def test_a_candidate_just_beyond_the_tolerance_is_seldom_certified(constraint):
     assert certified > 0.9 * n
     assert wrong <= 0.05 * n + 3.0 * math.sqrt(0.05 * 0.95 * n)
     assert naive > 0.4 * n  # which is why a choice by estimates proves nothing
-
-
-def test_a_scorer_that_can_is_fitted_once_for_all_its_tolerances(monkeypatch):
-
-    fits = []
-    plain = LogisticRegression.fit
-
-    def counting(self, *columns, **more):
-        fits.append(1)
-        return plain(self, *columns, **more)
-
-    monkeypatch.setattr(LogisticRegression, "fit", counting)
-    rng = np.random.default_rng(0)
-    y, group = rng.integers(0, 2, 3000), rng.choice(["a", "b"], 3000)
-    X = rng.normal(size=(3000, 2)) + np.column_stack([y + 0.5 * (group == "b"), group == "b"])
-    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", cv=2, random_state=0)
-    choice = certified_choice(scorer, X, y, sensitive_features=group, tolerance=0.2)
-    assert len(fits) == 3 * (2 + 1)
-    assert choice.certified
-    assert [test.name for test in choice.tests][:2] == ["tolerance=0.005", "tolerance=0.01"]
-    assert choice.scorer.tolerance is None or choice.scorer.tolerance > 0.01

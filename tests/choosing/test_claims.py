@@ -12,10 +12,10 @@ from evenscore.choosing import claim_prices
 from evenscore.choosing.validation import balanced, draw_folds, read_rows_of
 from evenscore.learning.objective import standardise
 
-CUTS = es.Cuts(between=(0.1, 0.5))
+CUTS = es.Cuts(at=0.3)
 
 
-def proxy(n=3_000, seed=0):
+def proxy(n=2_000, seed=0):
     """The second feature tells the classes apart, and the groups."""
     rng = np.random.default_rng(seed)
     y, z = rng.random(n) < 0.4, rng.random(n) < 0.5
@@ -26,7 +26,7 @@ def proxy(n=3_000, seed=0):
 @pytest.fixture(scope="module")
 def prices():
     X, y, groups = proxy()
-    fair = es.RateConstraint("fpr", "fnr", cuts=CUTS, tolerance=0.03)
+    fair = es.RateConstraint("fpr", "fnr", cuts=CUTS, tolerance=0.05)
     return claim_prices(
         es.LinearScorer(fair), X, y, sensitive_features=groups, cv=3, random_state=0
     )
@@ -44,9 +44,9 @@ def test_claims_close_what_they_say(prices):
     one, two = prices.kinds
     assert abs(free.worst(one).value) > 0.1
     assert abs(free.worst(two).value) > 0.1
-    assert abs(fpr.worst(one).value) < 0.07
-    assert abs(fnr.worst(two).value) < 0.07
-    assert abs(both.worst(one).value) < 0.07
+    assert abs(fpr.worst(one).value) < 0.08
+    assert abs(fnr.worst(two).value) < 0.08
+    assert abs(both.worst(one).value) < 0.08
     assert prices.price(both) > 0.005
 
 

@@ -137,7 +137,7 @@ def test_given_people():
     assert again.needed == pytest.approx(plan.people, rel=0.03)
     assert at_one_cut(n=20).chance == 0.0
     warning, few = at_one_cut(n=40).warnings
-    assert "negatives of group 1 would be only 10" in warning
+    assert "group 1 would be only 10" in warning
     assert "30 negatives, about 5" in few
     assert at_one_cut(n=20_000).chance == 1.0
 
@@ -186,12 +186,6 @@ def test_names_of_groups_that_read_alike_or_are_empty():
     assert [group.prevalence for group in plan.groups] == [0.5, 0.4]
 
 
-def test_which_scores_are_selected_is_said():
-    low = at_one_cut(cuts=es.Cuts(at=0.25, of="negatives", selected="low"))
-    assert "25% of all negatives, low scores" in str(low)
-    assert "low scores" not in str(at_one_cut())
-
-
 def test_cuts_that_select_hardly_anybody():
     [warning] = es.plan(constraints="fpr", cuts=es.Cuts(at=0.0001), prevalence=0.5).warnings
     assert "30 people, about 0.0" in warning
@@ -225,7 +219,15 @@ def certified(family, table, tolerance):
     ).certified  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SIMULATED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "range",
+        "auc",
+        pytest.param("range, three groups, gap", marks=pytest.mark.soak),
+        pytest.param("cut, five groups", marks=pytest.mark.soak),
+    ],
+)
 def test_as_many_samples_are_certified_as_planned(name):
     more, shares, prevalence = SIMULATED[name]
     plan = es.plan(group_shares=shares, prevalence=prevalence, power=0.8, **more)
@@ -234,7 +236,7 @@ def test_as_many_samples_are_certified_as_planned(name):
         family = es.AucConstraint.named(more["constraints"])
     law = AssumedLaw.without_gaps(np.array(shares), np.array(prevalence), 0.8)
     law = law.moved([family], more.get("gap", 0.0))
-    rng, samples, within = np.random.default_rng(0), often(60), 0
+    rng, samples, within = np.random.default_rng(0), often(40), 0
     for _ in range(samples):
         cell = rng.choice(law.shares.size, plan.needed, p=law.shares.ravel())
         positive, group = np.divmod(cell, len(shares))

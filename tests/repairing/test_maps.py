@@ -102,13 +102,3 @@ def test_points_that_would_make_it_decrease_are_left_out():
 def test_what_is_no_map(x, y, told):
     with pytest.raises(ValueError, match=told):
         IncreasingMap(x, y)
-
-
-def test_by_group_where_there_are_many():
-    rng = np.random.default_rng(0)
-    score, codes = rng.normal(size=5000), rng.integers(-1, 50, 5000)
-    codes[codes == 7] = 8  # nobody
-    made = tuple(IncreasingMap(np.array([0.0]), np.array([float(k)])) for k in range(50))
-    np.testing.assert_array_equal(
-        apply_by_group(score, codes, made), np.where(codes < 0, score, score + codes)
-    )

@@ -28,17 +28,6 @@ def test_cells_keep_their_weights_and_large_ones_their_labels():
     assert softened(scores, 0.01) is scores
 
 
-def test_labels_win_where_the_score_means_something_else_in_a_group():
-    y, score, group = sample(20_000, 0, wrong=2.0)
-    scores = table(y, score, group)
-    soft, hard = softened(scores, 1e9), scores
-    for c in (2, 3):  # positives
-        cuts = hard.cell_distributions[c].threshold([0.125, 0.25, 0.5])
-        np.testing.assert_allclose(
-            soft.cell_distributions[c].survival(cuts), [0.125, 0.25, 0.5], atol=0.03
-        )
-
-
 def test_gaps_are_reported_by_the_labels():
     y, score, group = sample(600, 3)
     with pytest.warns(UserWarning, match="softened"):
