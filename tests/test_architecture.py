@@ -184,7 +184,7 @@ def test_public_functions_are_functions_whatever_is_imported_first(module):
 def test_import_is_light():
     code = (
         "import sys, evenscore; "
-        "print([m for m in ('matplotlib', 'jax', 'lightgbm', 'pandas', 'polars', 'pyarrow', "
+        "print([m for m in ('matplotlib', 'lightgbm', 'pandas', 'polars', 'pyarrow', "
         "'duckdb', 'sklearn', 'scipy', 'rich', 'typer', 'jinja2') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

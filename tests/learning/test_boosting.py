@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from evenscore import BoostedScorer, RocConstraint
 from evenscore.learning.boosters import LightGBMBooster, TreeSettings
 from evenscore.learning.boosting import Likelihood, OwnPull, fall_of
 from evenscore.learning.training_set import TrainingSet
@@ -89,28 +88,3 @@ def test_the_own_pull_is_what_a_leaf_would_be_without_the_row(l2):
             expected[i] += 0.2 * (without - value)
         np.testing.assert_allclose(own.total, expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(own.expected(raw), raw + own.total)
-
-
-def test_before_the_first_round_nothing_is_known():
-    own = OwnPull(0.1, 1.0, 1.0, np.zeros(3))
-    own.note(np.ones(3), np.array([1.0]))
-    np.testing.assert_array_equal(own.total, 0.0)
-
-
-@pytest.mark.slow
-def test_the_multipliers_follow_what_is_expected_on_new_rows():
-    """A small group, many noise features: what training rows show is not what new ones will."""
-    rng = np.random.default_rng(0)
-    y, group = rng.integers(0, 2, 1200), (rng.random(1200) < 0.15).astype(int)
-    X = rng.normal(size=(1200, 12))
-    X[:, 0] += 1.5 * y + 0.8 * group
-    constraint = RocConstraint(on="positives", rates=(0.25, 0.5))
-    scorer = BoostedScorer(constraint, tolerance=0.05, n_jobs=1, random_state=0)
-    scorer.fit(X, y, sensitive_features=group)
-    assert list(scorer.gaps_) == ["train", "expected"]
-    train, expected = ([gap.value for gap in scorer.gaps_[key]] for key in ("train", "expected"))
-    history = scorer.history_
-    assert history.stage[history.chosen] in ("learning", "restart")
-    np.testing.assert_allclose(history.gaps[history.chosen], expected, atol=1e-12)
-    assert np.abs(expected).max() <= 0.051
-    assert np.abs(np.subtract(train, expected)).max() > 0.005

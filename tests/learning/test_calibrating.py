@@ -1,6 +1,5 @@
 """Probabilities: an increasing function of the score, calibrated where it had not been trained."""
 
-import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -22,8 +21,6 @@ from sklearn.utils.estimator_checks import (
 from evenscore import GroupedScores, LinearScorer, RocConstraint, metrics
 from evenscore.learning import FairScorer, History
 from evenscore.learning.calibrating import _BEND, Calibration
-
-SENTENCE = "Probabilities are calibrated on rows not trained on: fit with cross_fit=4."
 
 
 def drawn(n=4000, law=lambda t: 1.5 * t - 1.0, seed=0):
@@ -118,23 +115,13 @@ def test_the_optimum_by_another_algorithm():
     np.testing.assert_allclose(found.log_odds[1:-1], log_odds(best.x, inner), atol=0.01)
 
 
-@pytest.mark.parametrize("law", [lambda t: 1.5 * t - 1.0, bent], ids=["line", "bent"])
-def test_many_rows_find_the_law(law):
-    t, positive = drawn(100_000, law)
+def test_many_rows_find_the_law():
+    t, positive = drawn(100_000, bent)
     at = np.linspace(-2.0, 2.0, 41)
     found = Calibration.fit(table(t, positive)).probability(at)
-    np.testing.assert_allclose(found, expit(law(at)), atol=0.04 if law is bent else 0.012)
-    if law is bent:
-        a, b = _sigmoid_calibration(t, positive)
-        assert np.abs(expit(-a * at - b) - expit(law(at))).max() > 0.08
-
-
-def test_few_rows_get_a_line():
-    t, positive = drawn(60)
+    np.testing.assert_allclose(found, expit(bent(at)), atol=0.04)
     a, b = _sigmoid_calibration(t, positive)
-    at = np.linspace(-1.5, 1.5, 31)
-    found = Calibration.fit(table(t, positive)).probability(at)
-    np.testing.assert_allclose(found, expit(-a * at - b), atol=0.06)
+    assert np.abs(expit(-a * at - b) - expit(bent(at))).max() > 0.08
 
 
 def test_a_weight_of_two_is_a_row_given_twice():
@@ -144,22 +131,6 @@ def test_a_weight_of_two_is_a_row_given_twice():
     repeated = Calibration.fit(table(np.repeat(t, times), np.repeat(positive, times)))
     np.testing.assert_allclose(weighted.knots, repeated.knots)
     np.testing.assert_allclose(weighted.log_odds, repeated.log_odds, atol=1e-5)
-
-
-def test_groups_do_not_matter():
-    t, positive = drawn(500)
-    groups = np.random.default_rng(2).integers(0, 3, len(t))
-    one = Calibration.fit(table(t, positive))
-    names = np.array(["z", "a", "m"])[groups]
-    for other in (table(t, positive, groups=groups), table(t, positive, groups=names)):
-        found = Calibration.fit(other)
-        np.testing.assert_allclose(found.log_odds, one.log_odds, atol=1e-6)
-
-
-def test_centre_and_scale_are_those_of_the_scores_given():
-    t, positive = drawn(500)
-    plain, moved = (Calibration.fit(table(t, positive), *m) for m in ((), (10.0, 3.0)))
-    np.testing.assert_allclose(moved.probability(10.0 + 3.0 * t), plain.probability(t))
 
 
 # ---------------------------------------------------------------------- scorers
@@ -179,7 +150,7 @@ def test_without_folds_there_are_no_probabilities():
         assert not hasattr(scorer, "predict_proba")
         with pytest.raises(AttributeError, match="predict_proba") as caught:
             scorer.predict_proba(X)
-        assert str(caught.value.__cause__) == SENTENCE
+        assert "cross_fit=4" in str(caught.value.__cause__)
     scorer = LinearScorer(cross_fit=3, random_state=0)
     assert hasattr(scorer, "predict_proba")
     assert hasattr(scorer.fit(X, y), "predict_proba")
@@ -251,19 +222,10 @@ def test_folds_without_constraints_keep_clusters_whole_and_need_rows_of_each_cla
     assert scorer.predict_proba(X).max() < 0.9  # not one row of a cluster told of another
     assert scorer.gaps_["cross_fit"] == scorer.verdicts_ == []
     few = np.arange(50) < 3
-    with pytest.raises(ValueError, match=r"^cross_fit=4 needs 4 rows of each class, but there are "
-                                         r"3 positives\.$"):  # fmt: skip
+    with pytest.raises(ValueError, match=r"cross_fit=4 needs .* 3 positives"):
         LinearScorer(cross_fit=4).fit(X[:50], few)
-    with pytest.raises(ValueError, match=r"needs 4 clusters with rows of each class, but there "
-                                         r"are 2 with negatives\.$"):  # fmt: skip
+    with pytest.raises(ValueError, match=r"4 clusters .* 2 with negatives"):
         LinearScorer(cross_fit=4).fit(X[:50], np.arange(50) > 5, cluster=np.arange(50) // 3)
-
-
-def test_a_scorer_with_probabilities_is_pickled_whole():
-    X, y, _ = rows(200)
-    scorer = LinearScorer(cross_fit=2, random_state=0).fit(X, y)
-    again = pickle.loads(pickle.dumps(scorer))
-    np.testing.assert_array_equal(again.predict_proba(X), scorer.predict_proba(X))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from evenscore import AucConstraint, GroupedScores, LinearScorer, RocConstraint
 from evenscore.gaps.family import family_estimates, family_values
-from evenscore.inference.decisions import adjust
 from evenscore.inference.intervals import t_quantile
 from evenscore.learning import FairScorer, History
 from evenscore.learning.training_set import TrainingSet
@@ -31,12 +30,11 @@ def fitted(scorer, X, y, group, **options):
         return scorer.fit(X, y, sensitive_features=group, **options)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_number_again_in_plain_steps(weighted):
-    X, y, group = rows()
+    X, y, group = rows(500)
     weight = np.random.default_rng(5).uniform(0.5, 2.0, len(y)) if weighted else None
-    asked = dict(tolerance=0.2, random_state=3)
+    asked = dict(strength=0.1, random_state=3)
     scorer = fitted(LinearScorer(FAMILIES, cross_fit=3, **asked), X, y, group, sample_weight=weight)
 
     def grouped(score):
@@ -67,28 +65,6 @@ def test_every_number_again_in_plain_steps(weighted):
         moved = t_quantile(0.975, narrow.degrees_of_freedom) * variance**0.5
         assert gap.low == pytest.approx(gap.value - np.hypot(narrow.value - narrow.low, moved))
         assert gap.high == pytest.approx(gap.value + np.hypot(narrow.high - narrow.value, moved))
-
-
-@pytest.mark.slow
-def test_they_are_wider_than_those_of_the_rows_tested_and_agree_with_their_p_values():
-    seen = set()
-    for seed in range(3):
-        X, y, group = rows(400, seed)
-        scorer = LinearScorer(FAMILIES, strength=0.1 * seed, cross_fit=2, random_state=0)
-        gaps = fitted(scorer, X, y, group).gaps_["cross_fit"]
-        families = {family.family: [] for family in FAMILIES}
-        for gap in gaps:
-            families[gap.family].append(gap)
-            seen.add(gap.differs_from_zero)
-            assert gap.low < gap.value < gap.high
-            assert gap.differs_from_zero == (gap.p_value <= 0.05)
-            assert "more often" not in gap.words or gap.differs_from_zero
-            assert "folds' scorers" in gap.method
-        for some in families.values():  # Holm's correction is made again
-            assert [gap.adjusted_p_value for gap in some] == adjust(
-                [gap.p_value for gap in some]
-            ).tolist()
-    assert seen == {True, False}
 
 
 class FirstFeature(FairScorer):

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from evenscore import BoostedScorer, LinearScorer, RocConstraint, metrics
+from evenscore import LinearScorer, RocConstraint, metrics
 from evenscore.inference.estimate import Estimate
 from evenscore.learning.diagnosis import judge, worst
 from evenscore.learning.training_set import TrainingSet
@@ -46,43 +46,43 @@ def rows(n=1200, seed=0, noise=0):
 # ---------------------------------------------------------------------- the words
 
 
-@pytest.mark.parametrize(
-    ("training", "new", "options", "state", "reason"),
-    [
-        (estimate(0.01), None, {}, "reached in training", ""),
-        (estimate(0.01), estimate(0.005), {}, "reached", ""),
-        (estimate(0.01), estimate(-0.015), {}, "cannot tell", "1000 positives of b are too few"),
-        (estimate(0.01), estimate(0.015), {}, "cannot tell", "about 2,800 might do"),
-        (estimate(0.01), estimate(0.025), {}, "cannot tell", "about 4,000 would settle it"),
-        (estimate(0.01), estimate(0.04), {}, "not reached", "fits its training rows too closely"),
-        (estimate(0.01), estimate(-0.04), {}, "not reached", "fits its training rows too closely"),
-        (estimate(0.05), None, {}, "not reached", "still closing"),
-        (estimate(0.05), None, {"conflict": "others pull"}, "not reached", "^others pull$"),
-        (estimate(0.01), None, {"conflict": "others pull"}, "reached in training", ""),
-        (estimate(0.05), None, {"allowed": 0.04}, "not reached", "still closing"),
-        (estimate(0.05), None, {"allowed": 0.06}, "cannot tell", "chance makes a gap of 0.060"),
-        (estimate(0.05), None, CHANCE_AND_CONFLICT, "cannot tell", "chance makes a gap of 0.060"),
-        (estimate(0.0), None, CHANCE_AND_EXPECTED, "cannot tell", "chance makes a gap of 0.060"),
-        (estimate(0.05), estimate(0.0), {"allowed": 0.06}, "cannot tell", "chance makes a gap"),
-        (estimate(0.05), estimate(0.1), {"allowed": 0.06}, "not reached", "still closing"),
-        (estimate(0.01), estimate(0.005), {"allowed": 0.06}, "reached", ""),
-        (estimate(0.05), None, {"size": 40.0}, "not reached", "only 40 positives of b"),
-        (estimate(0.15), None, {"size": 40.0}, "not reached", "still closing"),
-        (estimate(0.05), estimate(0.0), {}, "not reached", "still closing"),
-        (estimate(0.0), estimate(0.03), {"expected": 0.06}, "not reached", "than training could"),
-        (estimate(-0.1), estimate(0.12, 0.05), {"expected": 0.01}, "not reached", "too closely"),
-        (estimate(0.0), estimate(0.0, np.nan), {}, "cannot tell", "too few for an interval"),
-        (estimate(np.nan), estimate(0.0), {}, "cannot tell", "too few"),
-    ],
-)
-def test_states_and_reasons(training, new, options, state, reason):
-    found = verdict(training, new, **options)
-    assert found.state == state
-    assert (found.reason == "") == state.startswith("reached")
-    assert re.search(reason, found.reason)
-    value = "no value" if np.isnan(training.value) else f"{training.value:+.3f}"
-    assert str(found).startswith(f"gap: {state}, {value} in training")
-    assert str(found).endswith(".")
+STATES = [  # the gap in training, on new rows, what else is known, and what is said
+    (estimate(0.01), None, {}, "reached in training", ""),
+    (estimate(0.01), estimate(0.005), {}, "reached", ""),
+    (estimate(0.01), estimate(-0.015), {}, "cannot tell", "1000 positives of b"),
+    (estimate(0.01), estimate(0.015), {}, "cannot tell", "about 2,800"),
+    (estimate(0.01), estimate(0.025), {}, "cannot tell", "about 4,000"),
+    (estimate(0.01), estimate(0.04), {}, "not reached", "too closely"),
+    (estimate(0.01), estimate(-0.04), {}, "not reached", "too closely"),
+    (estimate(0.05), None, {}, "not reached", "still closing"),
+    (estimate(0.05), None, {"conflict": "others pull"}, "not reached", "^others pull$"),
+    (estimate(0.01), None, {"conflict": "others pull"}, "reached in training", ""),
+    (estimate(0.05), None, {"allowed": 0.04}, "not reached", "still closing"),
+    (estimate(0.05), None, {"allowed": 0.06}, "cannot tell", "chance .* 0.060"),
+    (estimate(0.05), None, {"allowed": 0.06, "conflict": "x"}, "cannot tell", "chance .* 0.060"),
+    (estimate(0.0), None, {"allowed": 0.06, "expected": 0.05}, "cannot tell", "chance .* 0.060"),
+    (estimate(0.05), estimate(0.0), {"allowed": 0.06}, "cannot tell", "chance"),
+    (estimate(0.05), estimate(0.1), {"allowed": 0.06}, "not reached", "still closing"),
+    (estimate(0.01), estimate(0.005), {"allowed": 0.06}, "reached", ""),
+    (estimate(0.05), None, {"size": 40.0}, "not reached", "only 40 positives of b"),
+    (estimate(0.15), None, {"size": 40.0}, "not reached", "still closing"),
+    (estimate(0.05), estimate(0.0), {}, "not reached", "still closing"),
+    (estimate(0.0), estimate(0.03), {"expected": 0.06}, "not reached", "than training"),
+    (estimate(-0.1), estimate(0.12, 0.05), {"expected": 0.01}, "not reached", "too closely"),
+    (estimate(0.0), estimate(0.0, np.nan), {}, "cannot tell", "too few"),
+    (estimate(np.nan), estimate(0.0), {}, "cannot tell", "too few"),
+]
+
+
+def test_states_and_reasons():
+    for training, new, options, state, reason in STATES:
+        found = verdict(training, new, **options)
+        assert found.state == state
+        assert (found.reason == "") == state.startswith("reached")
+        assert re.search(reason, found.reason)
+        value = "no value" if np.isnan(training.value) else f"{training.value:+.3f}"
+        assert str(found).startswith(f"gap: {state}, {value} in training")
+        assert str(found).endswith(".")
 
 
 def test_no_number_of_rows_proves_a_gap_of_zero():
@@ -129,18 +129,15 @@ def test_folds_share_out_every_cell():
     assert np.all(np.ptp(counts, axis=1) <= 1)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [LinearScorer, BoostedScorer])
-def test_cross_fitted_gaps_are_those_of_rows_not_trained_on(make):
-    X, y, group = rows(1200, noise=10)
-    options = dict(n_estimators=40) if make is BoostedScorer else dict(tolerance=0.05)
-    scorer = make("inter_group", cross_fit=2, random_state=0, **options)
+def test_cross_fitted_gaps_are_those_of_rows_not_trained_on():
+    X, y, group = rows(600, noise=5)
+    scorer = LinearScorer("inter_group", cross_fit=2, random_state=0, tolerance=0.1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         scorer.fit(X, y, sensitive_features=group)
     (new,) = scorer.gaps_["cross_fit"]
     assert new.low < new.value < new.high
-    fresh, labels, groups = rows(20_000, seed=1, noise=10)
+    fresh, labels, groups = rows(20_000, seed=1, noise=5)
     truth = metrics.auc_gap(
         labels,
         scorer.decision_function(fresh),
@@ -156,71 +153,19 @@ def test_cross_fitted_gaps_are_those_of_rows_not_trained_on(make):
     assert repr(again.gaps_["cross_fit"]) == repr(scorer.gaps_["cross_fit"])  # NaN is not NaN
 
 
-def memorised(n=3000, seed=0):
-    """The small group is ranked worse on new rows; many noise features hide it in training."""
-    rng = np.random.default_rng(seed)
-    y, group = rng.integers(0, 2, n), (rng.random(n) < 0.1).astype(int)
-    X = rng.normal(size=(n, 40))
-    X[:, 0] += np.where(group == 1, 0.3, 1.8) * y
-    X[:, 1] = group
-    return X, y, group
-
-
-@pytest.mark.slow
-def test_what_returns_on_new_rows_is_allowed_for():
-    X, y, group = memorised()
-    fresh, labels, groups = memorised(10_000, seed=1)
-    found = {}
-    for folds in (0, 4):
-        scorer = BoostedScorer(
-            "intra_group",
-            cross_fit=folds,
-            reg_lambda=0.1,
-            num_leaves=31,
-            min_child_samples=5,
-            n_jobs=1,
-            random_state=0,
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            scorer.fit(X, y, sensitive_features=group)
-        scores = scorer.decision_function(fresh)
-        found[folds] = abs(
-            metrics.auc_gap(labels, scores, sensitive_features=groups, constraint="intra_group")
-        )
-    assert found[0] > 0.1  # reached in training, not on new rows
-    assert found[4] < found[0] - 0.03
-
-
-@pytest.mark.slow
-def test_a_gap_closed_in_training_only_is_told():
-    X, y, group = memorised()
-    scorer = BoostedScorer("intra_group", cross_fit=2, n_estimators=40, n_jobs=1, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="did not reach intra_group, 0 and 1: the gap is"):
-        scorer.fit(X, y, sensitive_features=group)
-    (found,) = scorer.verdicts_
-    assert found.state == "not reached"
-    assert found.new is scorer.gaps_["cross_fit"][0]
-
-
 # ---------------------------------------------------------------------- reasons, as fits give them
 
 
-@pytest.mark.slow
 def test_a_conflict_is_told():
     # Group 1 has its positives above and its negatives above: no linear score serves both rates.
     rng = np.random.default_rng(0)
-    n = 2000
+    n = 600
     y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
     X = (1.5 * y + group * np.where(y == 1, 1.0, -1.0) + rng.normal(size=n))[:, None]
     X = np.column_stack([X, X[:, 0] + 0.3 * rng.normal(size=n) + 2.0 * group])
     both = RocConstraint(on="both", rates=(0.25,))
     scorer = LinearScorer(both, guards=False)
-    told = (
-        r"did not reach roc_gap\(negatives\) at 0\.25, 0 and 1: .*; it is reached alone, but "
-        r"roc_gap\(positives\) at 0\.25, 0 and 1 pulled against it; the least that the "
-        r"largest gap came to is 0\.\d+, at AUC 0\.\d+\.$"
-    )
+    told = r"roc_gap\(negatives\) at 0\.25, 0 and 1.*roc_gap\(positives\).* 0\.\d+, .* 0\.\d+"
     with pytest.warns(ConvergenceWarning, match=told):
         scorer.fit(X, y, sensitive_features=group)
     assert sum("pulled against it" in found.reason for found in scorer.verdicts_) == 1
@@ -230,7 +175,6 @@ def test_a_conflict_is_told():
         assert alone.converged_
 
 
-@pytest.mark.slow
 def test_validation_rows_decide_where_there_are_no_folds():
     X, y, group = rows()
     scorer = LinearScorer("bnsp", validation_fraction=0.3, random_state=0)
@@ -247,53 +191,12 @@ def test_a_penalty_promises_nothing():
     assert len(scorer.gaps_["cross_fit"]) == 1
 
 
-def test_no_constraint_no_gaps():
-    X, y, _ = rows(200)
-    assert LinearScorer(cross_fit=3).fit(X, y).gaps_ == {"train": [], "cross_fit": []}
-
-
-@pytest.mark.slow
-def test_the_looser_the_tolerance_the_better_the_ranking():
-    X, y, group = rows(3000)
-    for make in (LinearScorer, BoostedScorer):
-        aucs, gaps = [], []
-        for tolerance in (0.02, 0.1, 0.2):
-            scorer = make("inter_group", tolerance=tolerance, random_state=0)
-            scorer.fit(X, y, sensitive_features=group)
-            aucs.append(scorer.history_.auc[scorer.history_.chosen])
-            key = "expected" if "expected" in scorer.gaps_ else "train"
-            gaps.append(abs(scorer.gaps_[key][0].value))
-        assert aucs == sorted(aucs)
-        assert gaps == sorted(gaps)
-        assert 0.05 < gaps[1] <= 0.1 + 1e-3
-
-
-@pytest.mark.slow
-def test_a_cell_that_is_not_compared_may_be_small():
-    X, y, group = rows(600)
-    kept = (y == 1) | (group == 0) | (np.arange(600) % 100 == 0)
-    on_positives = RocConstraint(on="positives", rates=(0.25,))
-    scorer = LinearScorer(on_positives, tolerance=0.1, cross_fit=2, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        scorer.fit(X[kept], y[kept], sensitive_features=group[kept])
-    assert len(scorer.verdicts_) == 1
-
-
 # ---------------------------------------------------------------------- refusals
-
-
-@pytest.mark.parametrize("make", [LinearScorer, BoostedScorer])
-@pytest.mark.parametrize("bad", [1, -1, 2.5, "four", None, True])
-def test_folds_must_be_a_number_of_folds(make, bad):
-    X, y, group = rows(100)
-    with pytest.raises(ValueError, match="cross_fit must be"):
-        make("bnsp", cross_fit=bad).fit(X, y, sensitive_features=group)
 
 
 def test_too_few_rows_for_the_folds():
     X, y, group = rows(200)
     members = np.flatnonzero((group == 1) & (y == 1))
     kept = np.setdiff1d(np.arange(200), members[3:])
-    with pytest.raises(ValueError, match=r"cross_fit=5 needs 5 rows .* there are 3 positives of 1"):
+    with pytest.raises(ValueError, match=r"cross_fit=5 .* 3 positives of 1"):
         LinearScorer("bnsp", cross_fit=5).fit(X[kept], y[kept], sensitive_features=group[kept])

@@ -3,6 +3,7 @@
 import datetime
 import pickle
 import warnings
+from contextlib import suppress
 from decimal import Decimal
 
 import narwhals as nw
@@ -14,7 +15,7 @@ import pytest
 import skops.io
 from scipy import sparse
 
-from evenscore import BoostedScorer, LinearScorer, tradeoff_path
+from evenscore import BoostedScorer, LinearScorer
 from evenscore.files.features import MAX_CATEGORIES as OF_FILES
 from evenscore.files.models import TRUSTED
 from evenscore.learning.encoding import MAX_CATEGORIES, FeatureEncoding, SpreadCodes
@@ -125,67 +126,24 @@ def fitted(scorer, X, y, group):
 # ---------------------------------------------------------------------- the same scores
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", FRAMES)
 @pytest.mark.parametrize("name", SCORERS)
-def test_a_frame_gives_the_scores_of_the_matrix_made_by_hand(name, kind):
+def test_a_frame_gives_the_scores_of_the_matrix_made_by_hand(name):
     columns, y, group = people()
     new, _, _ = people(50, seed=1)
-    frame, native = FRAMES[kind], name == "boosted"
+    native = name == "boosted"
     matrix = codes if native else one_hot
     by_hand = SCORERS[name](**{"categorical_features": [1, 3]} if native else {})
-    by_hand = fitted(by_hand, matrix(columns), y, group)
-    scorer = fitted(SCORERS[name](), frame(columns), y, group)
-    expected = by_hand.decision_function(matrix(new))
-    np.testing.assert_allclose(scorer.decision_function(frame(new)), expected, rtol=1e-9)
+    expected = fitted(by_hand, matrix(columns), y, group).decision_function(matrix(new))
+    assert np.ptp(expected) > 0.1
+    for kind, frame in FRAMES.items():
+        encoding = FeatureEncoding.fit(frame(columns), native=native)
+        found = encoding.transform(frame(columns))
+        np.testing.assert_array_equal(found, matrix(columns), err_msg=kind)
+    scorer = fitted(SCORERS[name](), to_polars(columns), y, group)
+    for frame in FRAMES.values():  # fitted on one kind, scored from another
+        np.testing.assert_allclose(scorer.decision_function(frame(new)), expected, rtol=1e-9)
     assert scorer.n_features_in_ == 6
     assert scorer.feature_names_in_.tolist() == list(columns)
-    assert np.ptp(expected) > 0.1
-
-
-@pytest.mark.slow
-def test_one_kind_of_frame_may_be_fitted_on_and_another_scored():
-    columns, y, group = people()
-    for make in (linear, boosted):
-        scorer = fitted(make(), to_polars(columns), y, group)
-        expected = scorer.decision_function(to_polars(columns))
-        for frame in FRAMES.values():
-            np.testing.assert_array_equal(scorer.decision_function(frame(columns)), expected)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["linear", "boosted"])
-def test_the_order_of_levels_and_of_rows_does_not_matter(name):
-    columns, y, group = people()
-    one = fitted(SCORERS[name](), to_pandas(columns), y, group)
-    two = fitted(SCORERS[name](), to_pandas(columns, ["Graz", "Bern", "x", "Ulm"]), y, group)
-    score = one.decision_function(to_pandas(columns))
-    np.testing.assert_array_equal(two.decision_function(to_pandas(columns)), score)
-    some = {key: values[100:180] for key, values in columns.items()}
-    np.testing.assert_allclose(one.decision_function(to_pandas(some)), score[100:180])
-
-
-@pytest.mark.parametrize("name", ["linear", "boosted"])
-def test_names_of_levels_do_not_matter(name):
-    columns, y, group = people()
-    other = {"smith": "A", "clerk": "Z", "Ärztin": "M", "1": "", None: None}
-    renamed = {**columns, "job": [other[job] for job in columns["job"]]}
-    one = fitted(SCORERS[name](), to_polars(columns), y, group)
-    two = fitted(SCORERS[name](), to_polars(renamed), y, group)
-    scores = one.decision_function(to_polars(columns)), two.decision_function(to_polars(renamed))
-    np.testing.assert_allclose(*scores, atol=2e-2 * np.std(scores[0]))
-
-
-@pytest.mark.slow
-def test_cross_fitting_and_a_path_over_tolerances():
-    columns, y, group = people(600)
-    for frame in (to_pandas(columns), to_polars(columns)):
-        scorer = boosted(cross_fit=2)
-        assert len(fitted(scorer, frame, y, group).gaps_["cross_fit"]) == 1
-        path = tradeoff_path(
-            linear(), frame, y, sensitive_features=group, tolerances=[0.3], cv=2, random_state=0
-        )
-        assert len(path.points) == 2
 
 
 # ---------------------------------------------------------------------- what passes through
@@ -261,22 +219,19 @@ def test_unseen_categories_are_counted_in_one_warning_and_missing(name):
     new, _, _ = people(200, seed=1)
     missing = {**new, "job": [None] * 3 + new["job"][3:]}
     unseen = {**new, "job": ["astronaut", "bard", "astronaut", *new["job"][3:]]}
-    sentence = (
-        r"^3 of 200 rows hold categories of 'job' that were not seen in training "
-        r"\('astronaut', 'bard'\); they are treated as missing\.$"
-    )
-    with pytest.warns(UserWarning, match=sentence) as caught:
+    told = r"^3 of 200 rows .*'job' .*\('astronaut', 'bard'\)"
+    with pytest.warns(UserWarning, match=told) as caught:
         score = scorer.decision_function(to_polars(unseen))
     assert len(caught) == 1
     assert caught[0].filename == __file__
     np.testing.assert_array_equal(score, scorer.decision_function(to_polars(missing)))
     unseen["town"] = [*"abcd", *unseen["town"][4:]]
-    with pytest.warns(UserWarning, match=r"\('a', 'b', 'c', …\); they are") as caught:
+    with pytest.warns(UserWarning, match=r"\('a', 'b', 'c', …\)") as caught:
         scorer.predict(to_polars(unseen))
     assert len(caught) == 1
     assert "'job'" in str(caught[0].message)
     single = {key: values[:1] for key, values in unseen.items()}
-    with pytest.warns(UserWarning, match=r"^The row holds categories of 'job' that were not seen"):
+    with pytest.warns(UserWarning, match=r"^The row .*'job'"):
         scorer.decision_function(to_polars(single))
 
 
@@ -284,26 +239,16 @@ def test_columns_are_matched_by_name_as_scikit_learn_does():
     columns, y, group = people()
     scorer = fitted(linear(), to_polars(columns), y, group)
     reordered = dict(reversed(columns.items()))
-    with pytest.raises(ValueError, match="must be in the same order as they were in fit"):
+    with pytest.raises(ValueError, match="same order"):
         scorer.decision_function(to_polars(reordered))
     few = {key: values for key, values in columns.items() if key != "job"}
-    with pytest.raises(ValueError, match=r"seen at fit time, yet now missing:\n- job"):
+    with pytest.raises(ValueError, match="job"):
         scorer.decision_function(to_polars(few))
-    with pytest.raises(ValueError, match=r"pass a data frame to score, not ndarray\.$"):
+    with pytest.raises(ValueError, match=r"data frame .*ndarray"):
         scorer.decision_function(one_hot(columns))
     texts = {**columns, "age": ["old"] * len(y)}
-    with pytest.raises(ValueError, match="'age' of X holds 'old', but in training it held numbers"):
+    with pytest.raises(ValueError, match="'age' of X holds 'old'"):
         scorer.decision_function(to_polars(texts))
-
-
-def test_columns_without_names_are_matched_by_position():
-    columns, y, group = people()
-    frame = to_pandas(columns)
-    frame.columns = range(6)
-    scorer = fitted(linear(), frame, y, group)
-    assert not hasattr(scorer, "feature_names_in_")
-    expected = fitted(linear(), to_pandas(columns), y, group).decision_function(to_pandas(columns))
-    np.testing.assert_array_equal(scorer.decision_function(frame), expected)
 
 
 # ---------------------------------------------------------------------- what is refused
@@ -312,60 +257,45 @@ def test_columns_without_names_are_matched_by_position():
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ([datetime.date(2020, 1, 1)] * 3, r"Column 'odd' of X holds values of type [Dd]ate"),
-        ([datetime.datetime(2020, 1, 1)] * 3, r"Column 'odd' of X holds values of type Datetime"),
-        ([[1], [2], [3]], "Column 'odd' of X holds values of type [Ll]ist"),
-        ([b"a", b"b", None], "Column 'odd' of X holds values of type (Binary|bytes)"),
-        ([10**17, None, Decimal(1)], r"Column 'odd' of X holds an integer beyond 2\^53 at row 0"),
-        ([None, Decimal(10**17), None], r"Column 'odd' of X holds a number beyond 2\^53 at row 1"),
-        ([1, "a", None], "Column 'odd' of X holds both numbers and texts \\(1 and 'a'\\)"),
+        ([datetime.date(2020, 1, 1)] * 3, "[Dd]ate"),
+        ([datetime.datetime(2020, 1, 1)] * 3, "Datetime"),
+        ([[1], [2], [3]], "[Ll]ist"),
+        ([b"a", b"b", None], "(Binary|bytes)"),
+        ([10**17, None, Decimal(1)], r"2\^53 at row 0"),
+        ([None, Decimal(10**17), None], r"2\^53 at row 1"),
+        ([1, "a", None], r"\(1 and 'a'\)"),
     ],
 )
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-@pytest.mark.parametrize("native", [False, True])
-def test_no_feature(native, library, values, sentence):
-    try:
-        make = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[library]
-        frame = make({"age": [1.0, 2.0, 3.0], "odd": values})
-    except (TypeError, pa.ArrowException):
-        pytest.skip(f"{library} has no such column")
-    with pytest.raises(ValueError, match=f"^{sentence}.*\\.$"):
-        FeatureEncoding.fit(frame, native=native).transform(frame)
+def test_no_feature(values, sentence):
+    frames = []
+    for make in (pd.DataFrame, pl.DataFrame, pa.table):
+        with suppress(TypeError, pa.ArrowException):  # a library without such a column
+            frames.append(make({"age": [1.0, 2.0, 3.0], "odd": values}))
+    for frame in frames:
+        for native in (False, True):
+            with pytest.raises(ValueError, match=f"Column 'odd' of X holds .*{sentence}"):
+                FeatureEncoding.fit(frame, native=native).transform(frame)
+    assert frames
 
 
-LARGE = [*range(59), 2**53 + 1]
-
-
-@pytest.mark.parametrize(
-    "X",
-    [
-        np.array(LARGE)[:, None],
-        np.array(LARGE, dtype=object)[:, None],
-        [[value] for value in LARGE],
-        [[value, 0.5] for value in LARGE],
-        pd.DataFrame({"x": LARGE}),
-        pd.DataFrame({"x": pd.Series([None, *LARGE[1:]], dtype="Int64")}),
-        pl.DataFrame({"x": [None, *LARGE[1:]]}),
-        pl.DataFrame({"x": LARGE}, schema={"x": pl.Int128}),
-        pl.DataFrame({"x": [*map(Decimal, LARGE)]}),
-        pa.table({"x": [None, *LARGE[1:]]}),
-    ],
-)
-def test_integers_that_doubles_confuse_are_no_features(X):
-    scorer = BoostedScorer("bnsp", n_estimators=2)
-    told = r"^Column ('x'|0) of X holds an? (integer|number) beyond 2\^53 at row 59, which double"
-    with pytest.raises(ValueError, match=told):
-        scorer.fit(X, [0, 1] * 30, sensitive_features=list("aabb") * 15)
+def test_integers_that_doubles_confuse_are_no_features():
+    large = [*range(59), 2**53 + 1]
+    for X in (
+        np.array(large)[:, None],
+        [[value, 0.5] for value in large],
+        pd.DataFrame({"x": pd.Series([None, *large[1:]], dtype="Int64")}),
+        pl.DataFrame({"x": large}, schema={"x": pl.Int128}),
+        pl.DataFrame({"x": [*map(Decimal, large)]}),
+        pa.table({"x": [None, *large[1:]]}),
+    ):
+        with pytest.raises(ValueError, match=r"^Column ('x'|0) of X .*2\^53 at row 59"):
+            BoostedScorer(n_estimators=2).fit(X, [0, 1] * 30)
 
 
 def test_an_identifier_is_refused_but_by_trees():
     columns, y, group = people(MAX_CATEGORIES + 20)
     columns["name"] = [f"person {k}" for k in range(len(y))]
-    sentence = (
-        "^Column 'name' of X has 120 different categories, more than 100: leave it out, make it "
-        "numbers, or fit a BoostedScorer, which takes them as one feature.$"
-    )
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=r"'name' of X .*120 .*100"):
         linear().fit(to_polars(columns), y, sensitive_features=group)
     scorer = fitted(boosted(), to_polars(columns), y, group)
     assert len(scorer.encoding_.levels[-1]) == len(y)
@@ -373,50 +303,31 @@ def test_an_identifier_is_refused_but_by_trees():
     assert OF_FILES is MAX_CATEGORIES
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["linear"])
 def test_missing_numbers_are_named_with_a_scorer_that_takes_them(name):
     columns, y, group = people()
     frame = to_polars(columns)
     scorer = fitted(SCORERS[name](), frame, y, group)
     lacking = to_polars({**columns, "children": [None, None, *columns["children"][2:]]})
-    sentence = (
-        rf"^Column 'children' of X is missing \(NaN\) in 2 of 240 rows, which "
-        rf"{type(scorer).__name__} does not take: fill in or drop such rows, or fit a "
-        r"BoostedScorer of LightGBM trees, which takes them\.$"
-    )
+    sentence = f"'children' of X .*2 of 240 rows.*{type(scorer).__name__}.*BoostedScorer"
     with pytest.raises(ValueError, match=sentence):
         scorer.decision_function(lacking)
     with pytest.raises(ValueError, match=sentence):
         SCORERS[name]().fit(lacking, y, sensitive_features=group)
     boosted().fit(lacking, y, sensitive_features=group)
     numbers = pd.DataFrame({"a": columns["age"], "b": lacking["children"].to_numpy()})
-    with pytest.raises(ValueError, match=r"^Column 'b' of X is missing \(NaN\) in 2 of 240 rows"):
+    with pytest.raises(ValueError, match=r"'b' of X .*2 of 240"):
         SCORERS[name]().fit(numbers, y, sensitive_features=group)
     array = np.full((240, 2), np.nan)
-    with pytest.raises(
-        ValueError, match=r"^Column 0 of X \(and 1 more\) is missing \(NaN\) in 240"
-    ):
+    with pytest.raises(ValueError, match=r"Column 0 of X \(and 1 more\) .*240"):
         SCORERS[name]().fit(array, y, sensitive_features=group)
 
 
 def test_missing_numbers_in_a_sparse_matrix():
     X = sparse.random_array((50, 4), density=0.3, random_state=np.random.default_rng(0)).tolil()
     X[3, 2] = X[4, 2] = np.nan
-    with pytest.raises(ValueError, match=r"^Column 2 of X is missing \(NaN\) in 2 of 50 rows"):
+    with pytest.raises(ValueError, match=r"Column 2 of X .*2 of 50"):
         LinearScorer().fit(X.tocsr(), np.arange(50) % 2)
-
-
-def test_no_order_in_categories():
-    columns, y, group = people()
-    scorer = boosted(monotone_constraints={"job": 1})
-    with pytest.raises(ValueError, match="categories have no order"):
-        scorer.fit(to_polars(columns), y, sensitive_features=group)
-    scorer = fitted(boosted(monotone_constraints={"age": 1}), to_polars(columns), y, group)
-    older = {**columns, "age": [age + 20 for age in columns["age"]]}
-    rise = scorer.decision_function(to_polars(older)) - scorer.decision_function(to_polars(columns))
-    assert rise.min() >= 0.0
-    assert rise.max() > 0.0
 
 
 # ---------------------------------------------------------------------- the trees' linear start
@@ -453,7 +364,6 @@ def test_codes_are_spread_sparse_or_dense():
 # ---------------------------------------------------------------------- stored
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SCORERS)
 def test_pickled_and_stored(name):
     columns, y, group = people()

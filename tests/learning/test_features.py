@@ -62,12 +62,6 @@ def test_zero_is_mapped_to_zero(compress):
     np.testing.assert_allclose(scaling.transform(np.zeros((1, 7))), 0.0, atol=1e-14)
 
 
-def test_without_compression_it_is_one_factor_a_feature():
-    X, share = features(), shares(0, 80)
-    Z = FeatureScaling.fit(X, share, compress=False).transform(X)
-    np.testing.assert_allclose(Z[:, :5], X[:, :5] / deviation(X, share)[:5], rtol=1e-12)
-
-
 @given(st.floats(-1e3, 1e3), st.floats(0.01, 1e3), st.integers(1, 19))
 def test_compression_leaves_two_values_affine(low, width, n_high):
     x = np.where(np.arange(20) < n_high, low + width, low)[:, None]
@@ -130,26 +124,3 @@ def test_weights_are_repetitions(compress):
     rows = np.repeat(X, times, axis=0)
     two = FeatureScaling.fit(rows, np.full(len(rows), 1 / len(rows)), compress=compress)
     np.testing.assert_allclose(one.transform(X), two.transform(X), rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("compress", [False, True])
-def test_units_do_not_matter(compress):
-    X, share = features(), shares(0, 80)
-    factors = np.array([1e-6, 1e6, 3.0, 1e-3, 7.0, 1e3, 1.0])
-    one, two = (
-        FeatureScaling.fit(Y, share, compress=compress).transform(Y)[:, :5]
-        for Y in (X, X * factors)
-    )
-    np.testing.assert_allclose(one, two, rtol=1e-8, atol=1e-10)
-
-
-def test_what_is_given_is_not_altered():
-    X = features()
-    given_, as_sparse = X.copy(), sparse.csr_array(X)
-    data = as_sparse.data.copy()
-    for compress in (False, True):
-        scaling = FeatureScaling.fit(given_, np.full(80, 1 / 80), compress=compress)
-        scaling.transform(given_)
-        scaling.transform(as_sparse)
-    np.testing.assert_array_equal(given_, X)
-    np.testing.assert_array_equal(as_sparse.data, data)

@@ -10,10 +10,8 @@ import polars as pl
 import pytest
 import skops.io
 from scipy import sparse
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from evenscore import BoostedScorer, Cuts, LinearScorer, RateConstraint
 from evenscore.files.models import TRUSTED
@@ -36,7 +34,7 @@ def hidden(n=4000, seed=0):
 
 SCORERS = {
     "linear": LinearScorer,
-    "boosted": partial(BoostedScorer, n_estimators=80, n_jobs=1, random_state=0),
+    "boosted": partial(BoostedScorer, n_estimators=40, n_jobs=1, random_state=0),
 }
 
 
@@ -49,9 +47,9 @@ def fitted(scorer, *rows, **columns):
 # ---------------------------------------------------------------------- what it buys
 
 
-@pytest.mark.parametrize("name", ["linear", "boosted"])
+@pytest.mark.parametrize("name", SCORERS)
 def test_groups_that_features_hide_are_worth_auc_at_the_same_gaps(name):
-    X, y, group = hidden()
+    X, y, group = hidden(1500)
     fresh, labels, groups = hidden(20_000, seed=1)
     blind = fitted(SCORERS[name](FAIR), X, y, sensitive_features=group)
     told = SCORERS[name](FAIR, use_groups=True).fit(X, y, sensitive_features=group)
@@ -66,7 +64,6 @@ def test_groups_that_features_hide_are_worth_auc_at_the_same_gaps(name):
     assert told.n_features_in_ == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["linear", "boosted"])
 def test_it_is_the_score_of_a_matrix_with_the_group_in_it(name):
     X, y, group = hidden(600)
@@ -89,25 +86,6 @@ def test_it_is_the_score_of_a_matrix_with_the_group_in_it(name):
     np.testing.assert_allclose(again, score, atol=1e-6)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["linear", "boosted"])
-def test_names_of_groups_and_order_of_rows_do_not_matter(name):
-    X, y, group = hidden(600)
-    one = fitted(SCORERS[name](QUICK, use_groups=True), X, y, sensitive_features=group)
-    other = np.where(group == "m", "x", "y")  # in the other order
-    two = fitted(SCORERS[name](QUICK, use_groups=True), X, y, sensitive_features=other)
-    scores = (
-        one.decision_function(X, sensitive_features=group),
-        two.decision_function(X, sensitive_features=other),
-    )
-    np.testing.assert_allclose(*scores, atol=2e-2 * np.std(scores[0]))
-    some = np.arange(500, 300, -1)
-    few = one.decision_function(X[some], sensitive_features=group[some])
-    np.testing.assert_allclose(few, scores[0][some])
-    single = one.decision_function(X[:1], sensitive_features=group[:1])
-    np.testing.assert_allclose(single, scores[0][:1])
-
-
 def test_several_columns_with_categories_beside_them():
     X, y, group = hidden(900)
     rng = np.random.default_rng(0)
@@ -124,9 +102,9 @@ def test_several_columns_with_categories_beside_them():
         as_array = scorer.decision_function(frame, sensitive_features=columns.to_numpy())
         np.testing.assert_array_equal(as_array, score)
         assert roc_auc_score(y, score) > 0.88
-        with pytest.raises(ValueError, match=r"has 1 column, but in training there were 2\.$"):
+        with pytest.raises(ValueError, match=r"1 column, .* 2"):
             scorer.decision_function(frame, sensitive_features=old)
-        with pytest.raises(ValueError, match="columns 'male', 'age', but in training they were"):
+        with pytest.raises(ValueError, match="'male', 'age'"):
             scorer.decision_function(
                 frame, sensitive_features=columns.rename(columns={"old": "age"})
             )
@@ -147,19 +125,6 @@ def test_monotone_features_and_codes_beside_the_group():
         clone(scorer).set_params(categorical_features=[3]).fit(X, y, sensitive_features=group)
 
 
-@pytest.mark.slow
-def test_weights_held_out_rows_and_cross_fitting():
-    X, y, group = hidden(800)
-    weight = np.random.default_rng(0).integers(0, 3, 800).astype(float)
-    for name in ("linear", "boosted"):
-        scorer = SCORERS[name](QUICK, use_groups=True, cross_fit=2, validation_fraction=0.2)
-        scorer = fitted(scorer, X, y, sensitive_features=group, sample_weight=weight)
-        known = {"expected"} & set(scorer.gaps_)  # of trees, if they were grown with constraints
-        assert set(scorer.gaps_) == {"train", "validation", "cross_fit"} | known
-        assert name == "boosted" or not known
-        assert abs(scorer.gaps_["cross_fit"][0].value) < 0.2
-
-
 # ---------------------------------------------------------------------- what is refused
 
 
@@ -168,57 +133,34 @@ def test_what_is_refused(name):
     X, y, group = hidden(300)
     told = fitted(SCORERS[name](use_groups=True), X, y, sensitive_features=group)
     kind = type(told).__name__
-    sentence = rf"^This {kind} was fitted with use_groups and needs the group of everyone it scores"
+    sentence = f"{kind} .*use_groups"
     for method in (told.decision_function, told.predict):
         with pytest.raises(ValueError, match=sentence):
             method(X)
     with pytest.raises(ValueError, match=sentence):
         told.score(X, y)
-    sentence = "^sensitive_features are given, but nothing is to be equal between groups: pass cons"
+    sentence = "sensitive_features .*constraints"
     with pytest.raises(ValueError, match=sentence):
         SCORERS[name]().fit(X, y, sensitive_features=group)
     blind = fitted(SCORERS[name](), X, y)
-    with pytest.raises(ValueError, match=rf"^This {kind} needs no groups to score, being fitted"):
+    with pytest.raises(ValueError, match=f"{kind} needs no groups"):
         blind.predict(X, sensitive_features=group)
     new = group.copy()
     new[7] = "x"
-    sentence = r"holds the group 'x' at row 7, which was not there in training \(the groups are 'f'"
+    sentence = "'x' at row 7.*'f'"
     with pytest.raises(ValueError, match=sentence):
         told.decision_function(X, sensitive_features=new)
-    with pytest.raises(ValueError, match="sensitive_features has 299 rows but X has 300"):
+    with pytest.raises(ValueError, match=r"299 rows .* 300"):
         told.decision_function(X, sensitive_features=group[1:])
     missing = group.astype(object)
     missing[5] = None
-    with pytest.raises(ValueError, match="sensitive_features is missing at row 5"):
+    with pytest.raises(ValueError, match="missing at row 5"):
         told.decision_function(X, sensitive_features=missing)
-    with pytest.raises(ValueError, match=r"^use_groups=True makes the group a feature: pass sens"):
+    with pytest.raises(ValueError, match=r"use_groups=True .*sensitive_features"):
         SCORERS[name](use_groups=True).fit(X, y)
 
 
-def test_the_docstrings_say_that_it_may_be_unlawful():
-    for kind in (LinearScorer, BoostedScorer):
-        assert "unlawful" in " ".join(kind.__doc__.split())
-
-
 # ---------------------------------------------------------------------- with scikit-learn
-
-
-@pytest.mark.slow
-def test_metadata_routing():
-    X, y, group = hidden(300)
-    grid = {"l2": [0.01, 0.1]}
-    with config_context(enable_metadata_routing=True):
-        blind = LinearScorer("bnsp", tolerance=0.3).set_fit_request(sensitive_features=True)
-        search = GridSearchCV(blind, grid, cv=2).fit(X, y, sensitive_features=group)
-        assert search.best_score_ > 0.6
-        told = LinearScorer(use_groups=True).set_fit_request(sensitive_features=True)
-        told.set_score_request(sensitive_features=True)
-        search = GridSearchCV(told, grid, cv=2).fit(X, y, sensitive_features=group)
-        params = {"sensitive_features": group}
-        auc = cross_val_score(told, X, y, cv=3, params=params).mean()
-        assert min(auc, search.best_score_) > 0.85
-        told.set_predict_request(sensitive_features=True)
-        told.set_decision_function_request(sensitive_features=True)
 
 
 @pytest.mark.parametrize("name", SCORERS)

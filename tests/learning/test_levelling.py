@@ -17,17 +17,15 @@ def found(weights=(-0.2, 1.2), fair=(0.75, 0.74), otherwise=(0.82, 0.745), left=
 def test_needed():
     told = found()
     assert told.needed is True
-    assert str(told) == (
-        "Levelling down: a bpsn gap of 0.02 takes ranking negatives of a worse on purpose (0.750 "
-        "instead of 0.820), and nobody gains by it (b has 0.740 instead of 0.745). Without that "
-        "the gap is 0.080 (95% interval 0.050 to 0.110), at an AUC of 0.800 instead of 0.750."
-    )
+    numbers = ("bpsn", "0.02", "negatives of a", "0.750", "0.820", "nobody gains", "0.740", "0.745")
+    for part in (*numbers, "0.080 (95% interval 0.050 to 0.110)", "AUC of 0.800"):
+        assert part in str(told)
 
 
 def test_not_needed():
     told = found(weights=(0.3, 0.7))
     assert told.needed is False
-    assert "where, of all negatives, the groups count for a 30%, b 70%" in str(told)
+    assert "a 30%, b 70%" in str(told)
 
 
 def test_rounding_is_no_negative_weight():
@@ -40,20 +38,20 @@ def test_a_tolerance_that_is_reached_without_needs_none():
 
 def test_a_gap_without_an_interval_has_none_in_words():
     nothing = replace(LEFT, low=float("nan"), high=float("nan"))
-    assert "the gap is 0.080, at an AUC" in str(found(left=nothing))
+    assert "gap is 0.080, at" in str(found(left=nothing))
 
 
 def test_too_few_people_cannot_tell():
     told = found(left=replace(LEFT, value=0.03, low=0.01, high=0.05))
     assert told.needed is None
-    assert "these people cannot tell" in str(told)
+    assert "cannot tell" in str(told)
 
 
 def test_others_may_gain_where_there_are_three():
     told = found(
         weights=(-0.2, 0.5, 0.7), fair=(0.7, 0.72, 0.71), otherwise=(0.8, 0.7, 0.71), groups="abc"
     )
-    assert "so that others gain (b has 0.720 instead of 0.700)" in str(told)
+    assert "others gain (b has 0.720" in str(told)
     assert told.groups == ("a", "b", "c")
 
 

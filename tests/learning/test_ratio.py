@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 from sklearn.metrics import roc_auc_score
 from support.making import often
 
-from evenscore import AucConstraint, GroupedScores
+from evenscore import GroupedScores
 from evenscore.gaps import as_constraints
 from evenscore.learning.ratio import RatioForm
 
@@ -166,19 +166,19 @@ def test_no_order_is_better(names, n_groups):
     rng = np.random.default_rng(n_groups)
     families = as_constraints(names)
     mixed = 0
-    for n in range(often(200)):
+    for n in range(often(60)):
         _, cell_weights = law = draw_law(rng, 6 if n % 10 == 0 else rng.integers(3, 6), n_groups)
         forms = gap_forms(names, cell_weights)
         form = RatioForm.of(families, cell_weights)
         multipliers = rng.normal(size=len(forms)) * rng.choice([0.1, 1.0, 5.0])
         meets_the_best_order(families, forms, form, law, multipliers, by_library=n % 10 == 0)
         mixed += negative_weight(names, cell_weights, multipliers)
-    assert mixed > often(200) / 4
+    assert mixed > often(60) / 4
 
 
 def test_no_order_is_better_without_constraints():
     rng = np.random.default_rng(0)
-    for _ in range(often(100)):
+    for _ in range(often(40)):
         atoms, cell_weights = law = draw_law(rng, 5, 2)
         form = RatioForm.of([], cell_weights)
         assert form.gaps.shape == (0, 4)
@@ -190,64 +190,6 @@ def test_no_order_is_better_without_constraints():
         spread = at @ np.abs(eta[:, None] - eta) @ at
         best = of_orders(auc_form(cell_weights), atoms, orders(5)).max()
         assert best == pytest.approx(0.5 + spread / (4 * p * (1 - p)), abs=1e-12)
-
-
-def mixtures_against(reference, rng):
-    """Fair equalities whose two AUCs have one of their two populations in common."""
-    one, two = rng.dirichlet(np.ones(2), size=2)
-    share = rng.random()
-    sides = [[*(share * x), *((1 - share) * y)] for x, y in ((one, two), (two, one))]
-    below, above = (reference, reference), sides
-    if rng.random() < 0.5:
-        below, above = above, below
-    return AucConstraint.from_mixtures(below[0], above[0], below[1], above[1])
-
-
-@pytest.mark.parametrize("kind", ["negatives", "positives", "everyone"])
-@pytest.mark.parametrize("n_constraints", [1, 2])
-def test_mixtures_with_a_pooled_population_in_common(kind, n_constraints):
-    """Several at once may have any sides, so long as they have the same population in common."""
-    rng = np.random.default_rng(len(kind))
-    for n in range(often(120)):
-        _, cell_weights = law = draw_law(rng, rng.integers(3, 6), 2)
-        rows = {"negatives": [1, 0], "positives": [0, 1], "everyone": [1, 1]}[kind]
-        pooled = (cell_weights * np.array(rows)[:, None]).ravel()
-        families = [mixtures_against(pooled / pooled.sum(), rng) for _ in range(n_constraints)]
-        forms = np.concatenate([family.linear_form(cell_weights) for family in families])
-        form = RatioForm.of(families, cell_weights)
-        np.testing.assert_allclose(
-            form.denominator / form.denominator.sum(), pooled / pooled.sum(), atol=1e-7
-        )
-        multipliers = rng.normal(size=n_constraints) * 5.0
-        meets_the_best_order(families, forms, form, law, multipliers, by_library=n % 10 == 0)
-
-
-def test_mean_ranks_of_both_classes_can_be_equal_at_once():
-    """AUC(F, G_k) and AUC(F, H_k), F everyone: bnsp and bpsn have no such ratio together."""
-    rng = np.random.default_rng(3)
-    for _ in range(often(60)):
-        atoms, cell_weights = law = draw_law(rng, 5, 2)
-        everyone = cell_weights.ravel() / cell_weights.sum()
-        h0, h1, g0, g1 = np.eye(4)
-        families = [
-            AucConstraint.from_mixtures(everyone, one, everyone, two)
-            for one, two in ((g0, g1), (h0, h1))
-        ]
-        forms = np.array([np.outer(everyone, g0 - g1), np.outer(everyone, h0 - h1)])
-        multipliers = rng.normal(size=2)
-        form = RatioForm.of(families, cell_weights)
-        meets_the_best_order(families, forms, form, law, multipliers, by_library=True)
-        # a linear function of the posteriors of the cells: η − Σ m P(cell | x)/P(cell)
-        posterior = atoms * cell_weights.ravel()
-        seen = posterior.sum(axis=1) > 0
-        posterior = posterior[seen] / posterior[seen].sum(axis=1, keepdims=True)
-        p = cell_weights[1].sum() / cell_weights.sum()
-        linear = posterior[:, 2:].sum(axis=1) / (p * (1 - p)) - posterior @ (
-            np.array([multipliers[1], -multipliers[1], multipliers[0], -multipliers[0]]) / everyone
-        )
-        near = np.abs(linear[:, None] - linear) < 1e-9
-        other = form.score(atoms[seen], multipliers)
-        assert ((np.sign(other[:, None] - other) == np.sign(linear[:, None] - linear)) | near).all()
 
 
 @pytest.mark.parametrize("names", RATIOS, ids=label)
@@ -263,39 +205,6 @@ def test_the_forms_are_products_with_the_denominator(names):
         np.testing.assert_allclose(
             products - np.swapaxes(products, 1, 2), forms - np.swapaxes(forms, 1, 2), atol=1e-12
         )
-
-
-@pytest.mark.parametrize("names", RATIOS, ids=label)
-def test_the_formulas_of_the_page(names):
-    """bnsp (g − m Δg)/h, bpsn −(h − m Δh)/g, zero_aeg −(h + m Δg)/g, negatives (g − m Δh)/h."""
-    rng = np.random.default_rng(2)
-    atoms, cell_weights = draw_law(rng, 200, 2)
-    atoms = atoms + 1e-3
-    a, b, *_ = populations(cell_weights)
-    h, g = atoms @ a, atoms @ b
-    dh, dg = atoms[:, 0] - atoms[:, 1], atoms[:, 2] - atoms[:, 3]
-    m = dict(zip(names, rng.normal(size=2) * 2, strict=False))
-    if set(names) <= {"bnsp", "zero_aeg_negatives"}:
-        ratio = (g - m.get("bnsp", 0) * dg - m.get("zero_aeg_negatives", 0) * dh) / h
-    else:
-        ratio = -(h - m.get("bpsn", 0) * dh + m.get("zero_aeg", 0) * dg) / g
-    form = RatioForm.of(as_constraints(names), cell_weights)
-    score = form.score(atoms, np.array([m[name] for name in names]))
-    np.testing.assert_array_equal(np.argsort(score), np.argsort(ratio))
-
-
-@pytest.mark.parametrize("sign", [-1, 1])
-def test_where_groups_rank_is_met_by_counting_some_people_twice(sign):
-    """zero_aeg: positives of the group that ranks high are entered as negatives too."""
-    rng = np.random.default_rng(4)
-    atoms, cell_weights = draw_law(rng, 100, 2)
-    atoms = atoms + 1e-3
-    a, b, _, _ = populations(cell_weights)
-    m = sign * 0.7
-    high = 0 if m > 0 else 1
-    entered = atoms @ a + abs(m) / b[3 - high] * atoms[:, 2 + high]
-    score = RatioForm.of(as_constraints("zero_aeg"), cell_weights).score(atoms, np.array([m]))
-    np.testing.assert_array_equal(np.argsort(score), np.argsort((atoms @ b) / entered))
 
 
 # ---------------------------------------------------------------------- invariances, monotony
@@ -366,11 +275,6 @@ def cycle_near_one(B, size=0.1):
     return np.ones(n_cells) + size * np.array([first, second, -first - second])
 
 
-def goes_round(wins):
-    """Whether three points are in a cycle, [below, above]."""
-    return bool(wins[0, 1] & wins[1, 2] & wins[2, 0] or wins[1, 0] & wins[2, 1] & wins[0, 2])
-
-
 @pytest.mark.parametrize("n_groups", [2, 3])
 @pytest.mark.parametrize("names", CYCLIC, ids=label)
 def test_refused_and_cyclic(names, n_groups):
@@ -386,54 +290,8 @@ def test_refused_and_cyclic(names, n_groups):
         assert points.min() > 0
         preferred = points @ B @ points.T  # [below, above]
         assert min(preferred[0, 1], preferred[1, 2], preferred[2, 0]) > 1e-9
-        with pytest.raises(ValueError, match="cyclic") as refusal:
+        with pytest.raises(ValueError, match=r"cyclic.*LinearScorer"):
             RatioForm.of(as_constraints(names), cell_weights)
-        assert all(name in str(refusal.value) for name in ("BoostedScorer", "LinearScorer"))
-
-
-@pytest.mark.parametrize("names", [["bnsp", "zero_aeg"], ["bpsn", "zero_aeg_negatives"]], ids=label)
-def test_rank_two_is_not_enough(names):
-    """Two groups: these forms live in three dimensions, so each B has rank two, but no factor ≥ 0
-    serves all multipliers, and some preferences are cyclic among pure points."""
-    cell_weights = np.ones((2, 2))
-    with pytest.raises(ValueError, match="cyclic"):
-        RatioForm.of(as_constraints(names), cell_weights)
-    rng = np.random.default_rng(8)
-    for _ in range(20):
-        multipliers = rng.normal(size=2)
-        assert np.linalg.matrix_rank(preferences(names, cell_weights, multipliers), tol=1e-9) == 2
-    # beyond the simplex: a weight 1/2 − 1 of one group's positives (negatives)
-    h0, h1, g0, g1 = np.eye(4)
-    points = np.array([h0 + h1, g0, g1]) if names[0] == "bnsp" else np.array([g0 + g1, h0, h1])
-    found = []
-    for sign in (-1.0, 1.0):
-        wins = points @ preferences(names, cell_weights, np.array([1.0, sign])) @ points.T > 0
-        found.append(goes_round(wins))
-    assert sorted(found) == [False, True]
-
-
-def test_a_factor_of_mixed_signs_is_not_enough():
-    """bnsp − zero_aeg as one constraint: B = (a − b) ∧ (b − m (g0 − g1)), of rank two for every m,
-    but a·d − b·d may be negative. Inside the simplex b − m (g0 − g1) itself is a factor ≥ 0, and
-    beyond it three points go round."""
-    cell_weights = np.ones((2, 2))
-    form = gap_forms(["bnsp"], cell_weights)[0] - gap_forms(["zero_aeg"], cell_weights)[0]
-    w = form - form.T
-    gamma = [w[0, 1], w[3, 2], w[0, 2], w[0, 2] + w[0, 3], w[3, 1]]
-    family = AucConstraint.from_gap_weights(gamma)
-    given = family.linear_form(cell_weights)[0]
-    np.testing.assert_allclose(given - given.T, w, atol=1e-12)
-    with pytest.raises(ValueError, match="cyclic"):
-        RatioForm.of([family], cell_weights)
-    h0, h1, g0, g1 = np.eye(4)
-    points = np.array([h0 + h1, g0, g1])
-    cyclic = {}
-    for m in (-2.0, -0.4, 0.4, 2.0):
-        target = auc_form(cell_weights) - m * form
-        assert np.linalg.matrix_rank(target - target.T, tol=1e-9) == 2
-        wins = points @ (target - target.T) @ points.T > 0
-        cyclic[m] = goes_round(wins)
-    assert cyclic == {-2.0: True, -0.4: False, 0.4: False, 2.0: True}
 
 
 # Twelve people in each cell: H0, H1, G0, G1 at three values of the features (docs/optimal.md).
@@ -461,48 +319,18 @@ def test_the_cycles_of_the_page(name):
     assert best == {(0, 1, 2), (1, 2, 0), (2, 0, 1)}  # every rotation, each against one preference
 
 
-@pytest.mark.parametrize("names", CYCLIC, ids=label)
-def test_the_best_order_is_no_function_of_the_densities(names):
-    """The same three points are best ordered differently in three laws: it depends on how many
-    people there are at each. Two more points, far above and below, make up for the masses."""
-    rng = np.random.default_rng(9)
-    n_groups = 2
-    cell_weights = np.array([[1.0, 2.0], [1.5, 1.0]])
-    forms = gap_forms(names, cell_weights)
-    multipliers = rng.normal(size=len(forms))
-    B = preferences(names, cell_weights, multipliers)
-    points = cycle_near_one(B, size=0.05)
-    lean = np.repeat([-0.8, 0.8], n_groups)
-    target = auc_form(cell_weights) - np.tensordot(multipliers, forms, axes=1)
-    best = []
-    for heavy in range(3):
-        mass = np.where(np.arange(3) == heavy, 0.02, 0.01)
-        rest = 1.0 - mass @ points
-        high, low = (rest + lean) / 2, (rest - lean) / 2
-        atoms = np.vstack([mass[:, None] * points, high, low])
-        assert atoms.min() > 0
-        values = of_orders(target, atoms, orders(5))
-        order = np.array(list(permutations(range(5))))[values.argmax()]
-        assert order[3] == 4  # the rest is where it should be
-        assert order[4] == 0
-        assert np.sum(values > values.max() - 1e-12) == 1  # and nothing else is as good
-        best.append(tuple(np.argsort(np.argsort(order[:3]))))
-    assert len(set(best)) == 3
-
-
 # ---------------------------------------------------------------------- constrained optima
 
 EXACTLY = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
-@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize(("n_groups", "tolerance"), [(2, 0.05), (3, 0.0)])
 @pytest.mark.parametrize("names", RATIOS, ids=label)
-@pytest.mark.parametrize("tolerance", [0.0, 0.05])
 def test_the_dual_is_the_best_of_all_randomised_orders(names, n_groups, tolerance):
     """max AUC over mixtures of all orders, |gap| ≤ ε, is min over m of max (AUC − Σ m gap) + ε|m|,
     whose inner maximum is the ratio's."""
     rng = np.random.default_rng(10)
-    for _ in range(often(8)):
+    for _ in range(often(3)):
         atoms, cell_weights = draw_law(rng, 5, n_groups)
         forms = gap_forms(names, cell_weights)
         aucs = of_orders(auc_form(cell_weights), atoms, orders(5))
@@ -527,75 +355,3 @@ def test_the_dual_is_the_best_of_all_randomised_orders(names, n_groups, toleranc
         assert dual(up - down) == pytest.approx(-primal.fun, abs=1e-8)
         for _ in range(10):  # every other multiplier bounds it too
             assert dual(up - down + rng.normal(size=len(up)) * 0.3) >= -primal.fun - 1e-8
-
-
-def pairwise(c):
-    """Multipliers of the pairs (0, 1), (0, 2), …, (1, 2), … that give group k the sum c_k."""
-    n_groups = len(c)
-    first = dict.fromkeys(combinations(range(n_groups), 2), 0.0)
-    for k in range(1, n_groups):
-        first[0, k] = -c[k]
-    return np.array(list(first.values()))
-
-
-@pytest.mark.parametrize("n_groups", [2, 3])
-@pytest.mark.parametrize("name", ["bnsp", "bpsn"])
-def test_weights_in_the_simplex_are_the_minimax_score(name, n_groups):
-    """max over s of the worst group's AUC is the equality's dual with weights ≥ 0; if equality
-    needs a negative weight, all groups together are better off without it."""
-    rng = np.random.default_rng(11)
-    levelled = 0
-    for _ in range(often(25)):
-        atoms, cell_weights = draw_law(rng, 5, n_groups)
-        shares = cell_weights[1 if name == "bnsp" else 0]
-        shares = shares / shares.sum()
-        of_groups = np.array(
-            [
-                of_orders(statistic(name, cell_weights, k, k), atoms, orders(5))
-                for k in range(n_groups)
-            ]
-        )
-        aucs = of_orders(auc_form(cell_weights), atoms, orders(5))
-        np.testing.assert_allclose(shares @ of_groups, aucs, atol=1e-12)
-        n_orders = len(aucs)
-        worst = linprog(
-            [-1.0, *np.zeros(n_orders)],
-            A_ub=np.column_stack([np.ones(n_groups), -of_groups]),
-            b_ub=np.zeros(n_groups),
-            A_eq=[[0.0, *np.ones(n_orders)]],
-            b_eq=[1.0],
-            options=EXACTLY,
-        )
-        weights = -worst.ineqlin.marginals
-        assert weights.min() >= -1e-9
-        assert weights.sum() == pytest.approx(1.0)
-        form = RatioForm.of(as_constraints(name), cell_weights)
-        score = form.score(atoms, pairwise(shares - weights))
-        value = weights @ [
-            of_orders(statistic(name, cell_weights, k, k), atoms, order_of(score))
-            for k in range(n_groups)
-        ]
-        assert value == pytest.approx(-worst.fun, abs=1e-8)
-
-        equal = linprog(
-            -aucs,
-            A_eq=np.vstack([np.ones(n_orders), of_groups[1:] - of_groups[0]]),
-            b_eq=[1.0, *np.zeros(n_groups - 1)],
-            options=EXACTLY,
-        )
-        assert -equal.fun <= -worst.fun + 1e-9
-        c = -equal.eqlin.marginals[1:]  # dual: AUC − Σ c_k (A_k − A_0)
-        of_equality = shares - np.array([-c.sum(), *c])
-        score = form.score(atoms, pairwise(shares - of_equality))
-        value = of_equality @ [
-            of_orders(statistic(name, cell_weights, k, k), atoms, order_of(score))
-            for k in range(n_groups)
-        ]
-        assert value == pytest.approx(-equal.fun, abs=1e-8)
-        if of_equality.min() > -1e-9:  # then it is the minimax score
-            assert -equal.fun == pytest.approx(-worst.fun, abs=1e-8)
-        elif -worst.fun > -equal.fun + 1e-6:
-            levelled += 1
-            everyone = of_groups @ worst.x[1:]
-            assert everyone.min() > -equal.fun  # each group does better than under equality
-    assert levelled > 0

@@ -12,7 +12,7 @@ from evenscore.learning.task import SLACK, Choice, History, Look, Task
 from evenscore.learning.training_set import TrainingSet
 
 
-def rows(n=900, n_groups=2, seed=0):
+def rows(n=500, n_groups=2, seed=0):
     rng = np.random.default_rng(seed)
     y, group = rng.integers(0, 2, n), rng.integers(0, n_groups, n)
     X = rng.normal(size=(n, 3))
@@ -103,31 +103,13 @@ def test_the_frontier_holds_what_no_other_beats(iterates):
     assert set(history.frontier()) == points - beaten
 
 
-def test_prices_are_told_beside_the_score_without_constraints():
+def test_the_auc_without_constraints_is_known_once_looked_at():
     history = History()
-    assert history.price == []
     for auc, stage in ((0.7, "learning"), (0.8, "without constraints"), (0.75, "restart")):
-        if stage == "without constraints":
-            assert np.isnan(history.price).all()
+        assert (history.free_auc is None) == (stage != "restart")
         history.add(0.0, Strict(auc, np.zeros(0), np.zeros(1)), np.zeros(1), stage)
-    assert history.price == pytest.approx([0.1, 0.0, 0.05])
     assert history.free_auc == 0.8
     assert history.entries("learning", "restart") == [0, 2]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [LinearScorer, BoostedScorer])
-def test_the_history_of_a_fit(make):
-    X, y, group = rows()
-    scorer = make("inter_group", random_state=0).fit(X, y, sensitive_features=group)
-    history = scorer.history_
-    assert history.stage[:2] == ["without constraints", "reweighed"]
-    assert set(history.stage[2:]) <= {"learning", "restart"}
-    assert history.price[0] == 0.0
-    assert history.auc[history.chosen] == pytest.approx(scorer.score(X, y), abs=1e-9)
-    assert history.price[history.chosen] == pytest.approx(scorer.price_.drop, abs=1e-9)
-    assert history.scores is None  # not kept
-    assert len(history.frontier()) >= 2
 
 
 @pytest.mark.parametrize("make", [LinearScorer, BoostedScorer])
@@ -204,27 +186,12 @@ def test_a_strength_for_every_constraint(n_groups):
     np.testing.assert_array_equal(many.strengths(objective), one.strengths(objective))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [LinearScorer, BoostedScorer])
-def test_equal_strengths_are_one_strength(make):
-    X, y, group = rows(600)
-    options = dict(n_estimators=60) if make is BoostedScorer else {}
-    one, two = (
-        make(["inter_group", "bnsp"], strength=strength, random_state=0, **options)
-        .fit(X, y, sensitive_features=group)
-        .decision_function(X)
-        for strength in (0.5, [0.5, 0.5])
-    )
-    np.testing.assert_array_equal(one, two)
-
-
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*while AUC − strength")
 def test_the_stronger_one_is_followed():
     """Two gaps that pull against each other: the one with a strength is closed."""
     rng = np.random.default_rng(0)
-    y, group = rng.integers(0, 2, (2, 2000))
-    X = rng.normal(size=(2000, 2)) + np.column_stack([y + group * (2 * y - 1), y])
+    y, group = rng.integers(0, 2, (2, 800))
+    X = rng.normal(size=(800, 2)) + np.column_stack([y + group * (2 * y - 1), y])
     sizes = []
     for strength in ([5.0, 0.0], [0.0, 5.0]):
         scorer = LinearScorer(["zero_aeg", "zero_aeg_negatives"], strength=strength)
@@ -237,8 +204,7 @@ def test_the_stronger_one_is_followed():
 @pytest.mark.parametrize("strength", [[1.0], [1.0, 2.0, 3.0]])
 def test_strengths_of_another_number_are_refused(strength):
     X, y, group = rows(100)
-    match = rf"^strength holds {len(strength)} numbers for 2 constraints: give one for all, or one"
-    with pytest.raises(ValueError, match=match):
+    with pytest.raises(ValueError, match=f"strength .*{len(strength)} numbers for 2"):
         LinearScorer(["inter_group", "bnsp"], strength=strength).fit(X, y, sensitive_features=group)
 
 

@@ -99,31 +99,31 @@ FIELDS = {
 }
 
 
-@pytest.mark.parametrize(("key", "value"), [(k, v) for k, some in FIELDS.items() for v in some])
-def test_a_number_that_cannot_be_is_refused_with_or_without_sizes(text, key, value):
+@pytest.mark.parametrize("key", FIELDS)
+def test_a_number_that_cannot_be_is_refused_with_or_without_sizes(text, key):
     # A numerical split that is said to be by categories names no set of them.
-    altered = with_first(text, key, lambda tokens: [value, *tokens[1:]])
-    assert altered != text
-    for one in (altered, re.sub("tree_sizes=.*\n", "", altered)):
-        with pytest.raises(ValueError, match=r"^(Tree|The) .*\.$") as caught:
-            understood(one, 3)
-        assert "\n" not in str(caught.value)
-        with pytest.raises(ValueError, match=r"[Tt]ree"):
-            LightGBMBooster.check_text(one, 3)
+    for value in FIELDS[key]:
+        altered = with_first(text, key, lambda tokens, value=value: [value, *tokens[1:]])
+        assert altered != text
+        for one in (altered, re.sub("tree_sizes=.*\n", "", altered)):
+            with pytest.raises(ValueError, match=r"^(Tree|The) .*\.$"):
+                understood(one, 3)
+            with pytest.raises(ValueError, match=r"[Tt]ree"):
+                LightGBMBooster.check_text(one, 3)
 
 
 @pytest.mark.parametrize("key", ["split_feature", "threshold", "leaf_value", "left_child",
                                  "decision_type", "cat_threshold", "cat_boundaries"])  # fmt: skip
-@pytest.mark.parametrize("change", [lambda t: t[1:], lambda t: [*t, t[-1]], lambda t: []])
-def test_lists_of_other_lengths_are_refused(text, key, change):
-    with pytest.raises(ValueError, match=r"^Tree \d is not whole: "):
-        understood(with_first(text, key, change))
+def test_lists_of_other_lengths_are_refused(text, key):
+    for change in (lambda t: t[1:], lambda t: [*t, t[-1]], lambda t: []):
+        with pytest.raises(ValueError, match=r"^Tree \d is not whole"):
+            understood(with_first(text, key, change))
 
 
 @pytest.mark.parametrize("line", ["average_output", "objective=binary", "num_class=1", "", "x",
                                   "tree_sizes=1", "leaf_const=1"])  # fmt: skip
 def test_lines_that_are_there_twice_or_not_known_are_refused(text, line):
-    with pytest.raises(ValueError, match=r"which is not of its format\.$| twice\.$"):
+    with pytest.raises(ValueError, match=r"not of its format| twice"):
         understood(text.replace("label_index", f"{line}\nlabel_index"))
     with pytest.raises(ValueError, match=r"^Tree 0 .*(not of its format| twice)\.$"):
         understood(text.replace("leaf_value", f"{line or 'num_cat=0'}\nleaf_value", 1))
@@ -141,26 +141,26 @@ def test_trees_that_go_in_circles_are_refused(text):
     tree = re.search(r"^left_child=(.*)\nright_child=(.*)$", text, re.MULTILINE)
     left, right = tree[1].split(" "), tree[2].split(" ")
     for other in ([*left[:-1], "0"], right, ["0"] * len(left)):
-        with pytest.raises(ValueError, match="left_child and right_child must make a tree"):
+        with pytest.raises(ValueError, match="left_child and right_child"):
             understood(with_first(text, "left_child", lambda tokens, other=other: other))
     # Each is named once, but the last split is its own parent.
     last = [k for k, child in enumerate(left) if child == str(len(left) - 1)]
     for k in last:
         swapped = left.copy()
         swapped[k], swapped[-1] = swapped[-1], swapped[k]
-        with pytest.raises(ValueError, match="must make a tree"):
+        with pytest.raises(ValueError, match="left_child"):
             understood(with_first(text, "left_child", lambda tokens, other=swapped: other))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9])
 def test_a_text_that_was_cut_is_refused(text, share):
     end = text.index("end of trees")
-    with pytest.raises(ValueError, match=r"^The text of the trees has no end\.$"):
+    with pytest.raises(ValueError, match="no end"):
         understood(text[: int(share * end)])
 
 
 def test_other_features_and_no_text_are_refused(text):
-    with pytest.raises(ValueError, match=r"^The trees take 3 features, not 2\.$"):
+    with pytest.raises(ValueError, match="3 features, not 2"):
         understood(text, 2)
-    with pytest.raises(ValueError, match=r"^The trees must be text\.$"):
+    with pytest.raises(ValueError, match="must be text"):
         understood(5)

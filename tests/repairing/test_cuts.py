@@ -8,7 +8,7 @@ from support.making import draw
 
 from evenscore import GroupedScores, RocConstraint
 from evenscore.repairing.cuts import largest_gaps, wanted_cuts, worst_excess
-from evenscore.repairing.fitting import repair, repaired_scores
+from evenscore.repairing.fitting import repaired_scores
 from evenscore.repairing.maps import IncreasingMap
 
 RATES = (0.125, 0.25, 0.6)
@@ -33,7 +33,6 @@ def some_map(rng, kind):
     return IncreasingMap(x, np.cumsum(rng.uniform(0.1, 2.0, len(x))) - 5.0)
 
 
-@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     n_groups=st.sampled_from([2, 3, 5]),
@@ -56,33 +55,3 @@ def test_by_the_definition(seed, n_groups, levels, weights, kind):
         excess.append(values.max())
     both = wanted_of(scores, RocConstraint(on="both", rates=RATES), tolerance=0.1)
     assert worst_excess(both, maps) == pytest.approx(max(excess) - 0.1, abs=1e-11)
-
-
-@pytest.mark.parametrize("options", [{}, {"tolerance": 0.05}, {"guards": False}, {"soften": 400}])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_alike_groups_with_few_levels_are_left_alone(options, weighted):
-    rng = np.random.default_rng(0)
-    y, weight = rng.integers(0, 2, 400), rng.gamma(2.0, size=400)
-    score = np.clip(np.round(3.0 * (rng.normal(size=400) + y)), -4, 5)
-    twice = [np.tile(column, 2) for column in (y, score, weight)]
-    fair = repair(
-        *twice[:2],
-        sensitive_features=np.repeat(["a", "b"], 400),
-        sample_weight=twice[2] if weighted else None,
-        **options,
-    )  # a warning would be an error
-    assert len(np.unique(score)) == 10
-    assert fair.shortfall is None
-    assert np.abs([gap.value for gap in fair.gaps["after"]]).max() < 1e-12
-    assert all(mapping.is_identity for mapping in fair.maps)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_names_of_groups_do_not_matter_to_what_is_left(seed):
-    y, score, group, weight = draw(seed, 900, 2, 40, "real", shift=0.8)
-    fair, other = (
-        repair(y, score, sensitive_features=names, sample_weight=weight, share=1.0)
-        for names in (np.array(["a", "b"])[group], np.array(["b", "a"])[group])
-    )
-    one, two = ([gap.value for gap in each.gaps["after"]] for each in (fair, other))
-    np.testing.assert_allclose(one, -np.array(two), atol=1e-12)

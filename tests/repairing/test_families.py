@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-import evenscore as es
 from evenscore.gaps.family import Alignment, GapFamily, labels_of_pairs
 from evenscore.inference.estimate import GapKey
 from evenscore.repairing.fitting import repair
@@ -46,28 +45,7 @@ class ByShifts(Made):
         return Alignment(by_shifts=True, n_free=n_groups - 1)
 
 
-class ByCuts(Made):
-    """Not a RocConstraint, and yet repaired like one."""
-
-    name = "lined_up"
-    asked = es.RocConstraint(on="negatives", rates=(0.2,))
-
-    def keys(self, groups, pairs=None):
-        return self.asked.keys(groups, pairs)
-
-    def values(self, scores, pairs=None):
-        return self.asked.values(scores, pairs)
-
-    def cells(self, n_groups):
-        return self.asked.cells(n_groups)
-
-    def targets(self, n_groups, *, guards=True):
-        return self.asked.targets(n_groups, guards=guards)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n_groups", [2, 3])
-@pytest.mark.parametrize("tolerance", [0.0, 0.05])
+@pytest.mark.parametrize(("n_groups", "tolerance"), [(2, 0.05), (3, 0.0)])
 def test_a_family_that_is_closed_by_shifts(n_groups, tolerance):
     y, score, group = sample(n_groups=n_groups)
     fair = repair(y, score, sensitive_features=group, constraints=ByShifts(tolerance))
@@ -78,34 +56,7 @@ def test_a_family_that_is_closed_by_shifts(n_groups, tolerance):
     assert fair.shortfall is None
 
 
-@pytest.mark.slow
-def test_a_family_that_is_closed_by_cuts():
-    y, score, group = sample()
-    one, two = (
-        repair(y, score, sensitive_features=group, constraints=constraint)
-        for constraint in (ByCuts(), ByCuts.asked)
-    )
-    for made, known in zip(one.maps, two.maps, strict=True):
-        np.testing.assert_array_equal((made.x, made.y), (known.x, known.y))
-
-
 def test_a_family_that_cannot_be_repaired_says_why():
     y, score, group = sample()
-    with pytest.raises(ValueError, match="made cannot be repaired: nothing is known of how one"):
+    with pytest.raises(ValueError, match="made cannot be repaired"):
         repair(y, score, sensitive_features=group, constraints=["bnsp", Made()])
-
-
-@pytest.mark.slow
-def test_shortfalls_are_told_by_what_was_aligned():
-    y, score, group = sample(n_groups=2)
-    # More of one group are positive: if all people of both rank alike, its positives rank lower.
-    kept = np.flatnonzero((y == group) | (np.arange(len(y)) % 4 == 0))
-    uneven = dict(sensitive_features=group[kept], constraints=["bnsp", ByShifts()])
-    with pytest.warns(UserWarning, match="one shift has to close 2 gaps between 2 groups"):
-        repair(y[kept], score[kept], **uneven)
-    tied = np.round(score)
-    with pytest.warns(UserWarning, match=r"leaves roc_gap\(negatives\) at 0.2 .*scores are tied"):
-        repair(y, tied, sensitive_features=group, constraints=ByCuts())
-
-
-# ---------------------------------------------------------------------- version 0.1.0

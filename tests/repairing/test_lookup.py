@@ -24,19 +24,10 @@ CROSSED = Repair(
 
 
 def test_unseen_and_missing_groups():
-    with pytest.raises(
-        ValueError,
-        match=r"the group 'c' at row 1, for which the repair has no map \(it has 'a', 'b'\); "
-        r"unseen='unchanged' leaves such scores as they are\.$",
-    ):
+    with pytest.raises(ValueError, match=r"'c' at row 1.*'a', 'b'.*unseen='unchanged'"):
         TWO.transform([1.0, 2.0], sensitive_features=["a", "c"])
     for missing in (["a", None], np.array(["a", np.nan], dtype=object), pd.Series(["a", pd.NA])):
-        with pytest.raises(
-            ValueError,
-            match=r"^sensitive_features is missing at row 1, and without a group there is no map: "
-            r"fill it in, or make the repair with unseen='unchanged', which leaves such scores as "
-            r"they are\.$",
-        ):
+        with pytest.raises(ValueError, match=r"missing at row 1.*unseen='unchanged'"):
             TWO.transform([1.0, 2.0], sensitive_features=missing)
 
 
@@ -50,7 +41,7 @@ def test_the_fallback_leaves_scores_as_they_are():
 
 
 def test_what_cannot_be_a_label_is_told_as_such():
-    with pytest.raises(ValueError, match="holds a value that cannot be a label at row 0"):
+    with pytest.raises(ValueError, match="label at row 0"):
         TWO.transform([1.0, 1.0], sensitive_features=np.array([{}, "a"], dtype=object))
 
 
@@ -67,28 +58,14 @@ def test_named_columns_are_found_by_name(make):
         assert found.tolist() == EXPECTED
 
 
-def test_columns_without_names_are_taken_in_order():
-    for columns in (
-        np.array([SEX, OLD]).T,
-        list(zip(SEX, OLD, strict=True)),
-        [np.array(SEX), np.array(OLD)],
-        pd.DataFrame(np.array([SEX, OLD]).T),  # pandas numbers them
-    ):
-        assert CROSSED.transform([0.5] * 3, sensitive_features=columns).tolist() == EXPECTED
-    nameless = Repair(CROSSED.groups, CROSSED.maps)
-    frame = pd.DataFrame({"gender": SEX, "age": OLD})
-    assert nameless.transform([0.5] * 3, sensitive_features=frame).tolist() == EXPECTED
-
-
 @pytest.mark.parametrize(
     ("columns", "told"),
     [
-        ({"sex": SEX, "age": OLD}, "has the columns 'sex', 'age', but the repair knows groups by "
-         r"the columns 'sex', 'old'\."),
-        ({"sex": SEX}, "has the column 'sex', but the repair knows groups by the columns"),
-        ({"sex": SEX, "old": OLD, "x": OLD}, "has the columns 'sex', 'old', 'x', but"),
-        (SEX, r"has 1 column, but the repair knows groups by 2\.$"),
-        (np.array([SEX, OLD, OLD]).T, "has 3 columns, but the repair knows groups by 2"),
+        ({"sex": SEX, "age": OLD}, "'sex', 'age', .*'sex', 'old'"),
+        ({"sex": SEX}, "the column 'sex', .*'sex', 'old'"),
+        ({"sex": SEX, "old": OLD, "x": OLD}, "'sex', 'old', 'x', .*'sex', 'old'"),
+        (SEX, "1 column, .* 2"),
+        (np.array([SEX, OLD, OLD]).T, "3 columns, .* 2"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("unseen", ["error", "unchanged"])
@@ -98,7 +75,6 @@ def test_other_columns_are_refused(columns, told, unseen):
         fair.transform([0.5] * 3, sensitive_features=columns)
 
 
-@pytest.mark.slow
 def test_names_come_from_the_fit_and_are_kept():
     rng = np.random.default_rng(0)
     sex, old = rng.choice(["f", "m"], 4000), rng.choice(["n", "y"], 4000)

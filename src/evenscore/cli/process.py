@@ -18,15 +18,9 @@ _DONE, _NO_ROOM, _UNEXPECTED, _INTERRUPTED, _NOBODY_READS = 0, 2, 3, 130, 141
 
 
 class _Process:
-    """Whether the user has interrupted, and what to tell them then."""
+    """Whether the user has interrupted."""
 
     interrupted = False
-    remark = ""
-
-
-def when_interrupted(remark: str) -> None:
-    """Add a sentence to what is said if this process is interrupted from now on."""
-    _Process.remark = remark
 
 
 def interrupted() -> bool:
@@ -45,7 +39,7 @@ def run() -> NoReturn:
     if signal.getsignal(signal.SIGINT) is _interrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done but for the tidying up
     if interrupted():
-        _say(f"Interrupted. {_Process.remark}")
+        _say("Interrupted.")
         atexit._run_exitfuncs()
         os._exit(_INTERRUPTED)  # where the signal came in an `exec`, Python would end by it
     sys.exit(code)
