@@ -181,7 +181,11 @@ def cover() -> None:
     """Run the suite once, with the lines that each test runs and the time it takes."""
     RESULTS.mkdir(exist_ok=True)
     TIMES.unlink(missing_ok=True)
-    more = {"CPU_TIMES": str(TIMES), "COVERAGE_FILE": str(COVERED), "PYTHONPATH": f"{ROOT}/tools"}
+    more = {
+        "CPU_TIMES": str(TIMES),
+        "COVERAGE_FILE": str(COVERED),
+        "PYTHONPATH": f"{ROOT}/tools:{ROOT}/src",
+    }
     options = ("-n", "2", "-p", "cpu_times", "-m", "not soak", "--no-cov-on-fail", "--cov-report=")
     subprocess.run(
         [sys.executable, "-m", "pytest", *options, "--cov=evenscore", "--cov-context=test"],
