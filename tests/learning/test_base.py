@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import cross_val_score
 
 from evenscore import RocConstraint
 from evenscore.learning import FairScorer, History, TrainingSet
@@ -95,12 +94,6 @@ def test_score_refuses_what_has_no_auc():
         scorer.score(X, np.where(np.arange(50) == 3, 2, y))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         scorer.score(X, y[:49])
-
-
-def test_cross_validation_looks_at_the_auc():
-    X, y, _ = rows(200)
-    found = cross_val_score(Given(), X, y, cv=3)
-    np.testing.assert_allclose(found, cross_val_score(Given(), X, y, cv=3, scoring="roc_auc"))
 
 
 def test_a_constant_score():

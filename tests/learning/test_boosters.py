@@ -6,7 +6,6 @@ import os
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 
 from evenscore import BoostedScorer
 from evenscore.learning import Booster
@@ -98,16 +97,6 @@ def test_a_fair_score_by_another_library(monkeypatch):
     assert fair.n_iter_ == len(json.loads(fair.model_)) <= 200
 
 
-def test_rows_held_out_folds_and_copies_work_with_it():
-    X, y, group = rows(400)
-    scorer = stumps("bnsp", validation_fraction=0.3, cross_fit=2, n_estimators=20, tolerance=0.5)
-    scorer.fit(X, y, sensitive_features=group)
-    assert set(scorer.gaps_) == {"train", "validation", "cross_fit"}
-    again = clone(scorer).fit(X, y, sensitive_features=group)
-    assert again.booster is Stumps
-    np.testing.assert_array_equal(again.decision_function(X), scorer.decision_function(X))
-
-
 def test_what_it_does_not_take_is_refused():
     X, y, _ = rows(100)
     missing = X.copy()
@@ -118,13 +107,6 @@ def test_what_it_does_not_take_is_refused():
     for name, value in {"categorical_features": [0], "monotone_constraints": [1, 0, 0]}.items():
         with pytest.raises(ValueError, match=f"Stumps does not take {name}: leave them out"):
             stumps(**{name: value}).fit(X, y)
-
-
-@pytest.mark.parametrize("bad", ["catboost", None, int, Stumps([])])
-def test_what_is_no_booster_is_refused(bad):
-    X, y, _ = rows(100)
-    with pytest.raises(ValueError, match="booster must be 'lightgbm'"):
-        stumps(booster=bad).fit(X, y)
 
 
 def test_the_class_of_lightgbm_is_its_name():
@@ -216,38 +198,15 @@ def test_the_text_of_a_fork_holds_the_trunk_too(forked):
     assert LightGBMBooster.from_text(one.to_text(9)).to_text(9).count("\nTree=") == 9
 
 
-def test_scores_of_a_fork_add_up(forked):
-    X, _, _, _, one, _ = forked
-    for first, last in ((0, 3), (3, 5), (2, 7), (5, 9), (7, 9), (0, 9), (4, 4)):
-        parts = [one.predict(X, first=k, last=k + 1) for k in range(first, last)]
-        expected = np.sum(parts, axis=0) if parts else np.zeros(len(X))
-        np.testing.assert_allclose(one.predict(X, first=first, last=last), expected, atol=1e-12)
-
-
-def test_a_fork_of_a_fork(forked):
-    X, _, offset, _, _, two = forked
-    third = grown(two.fork(), X[:, 1], 2)
-    assert third.n_trees == 10
-    assert third.to_text(10).count("\nTree=") == 10
-    again = LightGBMBooster.from_text(third.to_text(10))
-    np.testing.assert_allclose(again.predict(X), third.predict(X), atol=1e-12)
-    np.testing.assert_allclose(third.training_scores(), offset + third.predict(X), atol=1e-12)
-
-
-def test_a_fork_before_the_first_tree():
-    X, y, _ = rows(400)
-    trunk = LightGBMBooster.begin(X, np.zeros(400), SETTINGS)
-    fork = grown(trunk.fork(), y, 3)
-    assert fork.n_trees == 3
-    whole = grown(LightGBMBooster.begin(X, np.zeros(400), SETTINGS), y, 3)
-    np.testing.assert_allclose(fork.predict(X), whole.predict(X), atol=1e-12)
-    none = LightGBMBooster.from_text(fork.to_text(0))
-    assert none.n_trees == 0
-    np.testing.assert_array_equal(none.predict(X), 0.0)
-
-
 def test_the_leaves_of_the_last_tree(forked):
     X, _, _, _, one, _ = forked
     added = np.unique(one.predict(X, first=8))
     np.testing.assert_allclose(np.sort(one.last_leaves()), added, atol=1e-12)
     assert 2 <= len(added) <= 5
+
+
+def test_what_is_no_booster_is_refused():
+    X, y, _ = rows(100)
+    for bad in ("catboost", None, int, Stumps([])):
+        with pytest.raises(ValueError, match="booster must be 'lightgbm'"):
+            stumps(booster=bad).fit(X, y)

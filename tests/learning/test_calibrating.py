@@ -10,13 +10,6 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.calibration import _sigmoid_calibration
 from sklearn.metrics import log_loss, roc_auc_score
-from sklearn.utils.estimator_checks import (
-    check_decision_proba_consistency,
-    check_dict_unchanged,
-    check_methods_sample_order_invariance,
-    check_methods_subset_invariance,
-    check_readonly_memmap_input,
-)
 
 from evenscore import GroupedScores, LinearScorer, RocConstraint, metrics
 from evenscore.learning import FairScorer, History
@@ -124,15 +117,6 @@ def test_many_rows_find_the_law():
     assert np.abs(expit(-a * at - b) - expit(bent(at))).max() > 0.08
 
 
-def test_a_weight_of_two_is_a_row_given_twice():
-    t, positive = drawn(500, bent)
-    times = np.random.default_rng(1).integers(1, 4, len(t))
-    weighted = Calibration.fit(table(t, positive, times.astype(float)))
-    repeated = Calibration.fit(table(np.repeat(t, times), np.repeat(positive, times)))
-    np.testing.assert_allclose(weighted.knots, repeated.knots)
-    np.testing.assert_allclose(weighted.log_odds, repeated.log_odds, atol=1e-5)
-
-
 # ---------------------------------------------------------------------- scorers
 
 
@@ -226,20 +210,6 @@ def test_folds_without_constraints_keep_clusters_whole_and_need_rows_of_each_cla
         LinearScorer(cross_fit=4).fit(X[:50], few)
     with pytest.raises(ValueError, match=r"4 clusters .* 2 with negatives"):
         LinearScorer(cross_fit=4).fit(X[:50], np.arange(50) > 5, cluster=np.arange(50) // 3)
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        check_decision_proba_consistency,
-        check_dict_unchanged,
-        check_methods_sample_order_invariance,
-        check_methods_subset_invariance,
-        check_readonly_memmap_input,
-    ],
-)
-def test_scikit_learn_accepts_the_probabilities(check):
-    check("LinearScorer", LinearScorer(cross_fit=2, random_state=0))
 
 
 def test_log_odds_at_the_knots_are_those_kept():

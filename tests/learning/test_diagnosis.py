@@ -30,10 +30,6 @@ def verdict(training, new=None, expected=None, size=1000.0, **options):
     )
 
 
-CHANCE_AND_CONFLICT = {"allowed": 0.06, "conflict": "others pull"}
-CHANCE_AND_EXPECTED = {"allowed": 0.06, "expected": 0.05}
-
-
 def rows(n=1200, seed=0, noise=0):
     rng = np.random.default_rng(seed)
     y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
@@ -159,7 +155,7 @@ def test_cross_fitted_gaps_are_those_of_rows_not_trained_on():
 def test_a_conflict_is_told():
     # Group 1 has its positives above and its negatives above: no linear score serves both rates.
     rng = np.random.default_rng(0)
-    n = 600
+    n = 2000
     y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
     X = (1.5 * y + group * np.where(y == 1, 1.0, -1.0) + rng.normal(size=n))[:, None]
     X = np.column_stack([X, X[:, 0] + 0.3 * rng.normal(size=n) + 2.0 * group])

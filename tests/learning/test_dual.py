@@ -55,23 +55,6 @@ def test_a_strength_bounds_the_multipliers():
     assert DualSearch(look, 1).solve(np.zeros(1), np.array([0.0])).multipliers[0] == 0.0
 
 
-def test_orders_are_kept_for_the_next_tolerance():
-    asked = []
-
-    def look(m):
-        asked.append(m)
-        return smooth(np.array([[0.4]]), np.array([0.2]))(m)
-
-    search = DualSearch(look, 1)
-    search.solve(np.array([0.05]))
-    first = len(asked)
-    search.solve(np.array([0.05]))
-    assert len(asked) <= first + 2
-    search.solve(np.array([0.04]))
-    assert len(asked) < 2 * first
-    assert len(asked) == len(search.orders)
-
-
 def test_the_frontier_leaves_out_what_another_beats():
     search = DualSearch(lambda m: (0.0, m), 1)
     search.orders += [

@@ -196,19 +196,6 @@ def test_objects_that_are_numbers_stay_numbers():
     np.testing.assert_array_equal(encoding.transform(decimals), [[1.25], [np.nan]])
 
 
-def test_categories_declared_as_numbers_or_intervals():
-    ages = [3, 30, 70, 31]
-    frame = pd.DataFrame(
-        {"band": pd.cut(ages, [0, 18, 65, 99]), "code": pd.Categorical([7, 9, None, 7])}
-    )
-    encoding = FeatureEncoding.fit(frame, native=True)
-    assert encoding.levels == (("(0, 18]", "(18, 65]", "(65, 99]"), (7, 9))
-    expected = [[0, 0], [1, 1], [2, np.nan], [1, 0]]
-    np.testing.assert_array_equal(encoding.transform(frame), expected)
-    as_numbers = frame.assign(code=[7.0, 9.0, np.nan, 7.0])
-    np.testing.assert_array_equal(encoding.transform(as_numbers), expected)
-
-
 # ---------------------------------------------------------------------- what is new in scoring
 
 
@@ -323,31 +310,7 @@ def test_missing_numbers_are_named_with_a_scorer_that_takes_them(name):
         SCORERS[name]().fit(array, y, sensitive_features=group)
 
 
-def test_missing_numbers_in_a_sparse_matrix():
-    X = sparse.random_array((50, 4), density=0.3, random_state=np.random.default_rng(0)).tolil()
-    X[3, 2] = X[4, 2] = np.nan
-    with pytest.raises(ValueError, match=r"Column 2 of X .*2 of 50"):
-        LinearScorer().fit(X.tocsr(), np.arange(50) % 2)
-
-
 # ---------------------------------------------------------------------- the trees' linear start
-
-
-def test_the_linear_start_sees_categories():
-    rng = np.random.default_rng(0)
-    code = rng.integers(0, 5, 400).astype(float)
-    y = rng.random(400) < np.array([0.1, 0.9, 0.3, 0.7, 0.5])[code.astype(int)]
-    code[::40] = np.nan
-    X = np.column_stack([rng.normal(size=400), code])
-    for matrix in (X, sparse.csr_array(X)):
-        scorer = BoostedScorer(categorical_features=[1], n_estimators=5, n_jobs=1).fit(matrix, y)
-        start = scorer.linear_.score(matrix)
-        means = [start[code == k].mean() for k in range(5)]
-        assert np.argsort(means).tolist() == [0, 2, 4, 3, 1]
-        larger = X[:3].copy()
-        larger[:, 1] = 9.0
-        missing = np.where(larger == 9.0, np.nan, larger)
-        np.testing.assert_allclose(scorer.linear_.score(larger), scorer.linear_.score(missing))
 
 
 def test_codes_are_spread_sparse_or_dense():

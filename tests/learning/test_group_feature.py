@@ -34,7 +34,7 @@ def hidden(n=4000, seed=0):
 
 SCORERS = {
     "linear": LinearScorer,
-    "boosted": partial(BoostedScorer, n_estimators=40, n_jobs=1, random_state=0),
+    "boosted": partial(BoostedScorer, n_estimators=80, n_jobs=1, random_state=0),
 }
 
 
@@ -49,7 +49,7 @@ def fitted(scorer, *rows, **columns):
 
 @pytest.mark.parametrize("name", SCORERS)
 def test_groups_that_features_hide_are_worth_auc_at_the_same_gaps(name):
-    X, y, group = hidden(1500)
+    X, y, group = hidden()
     fresh, labels, groups = hidden(20_000, seed=1)
     blind = fitted(SCORERS[name](FAIR), X, y, sensitive_features=group)
     told = SCORERS[name](FAIR, use_groups=True).fit(X, y, sensitive_features=group)
@@ -108,21 +108,6 @@ def test_several_columns_with_categories_beside_them():
             scorer.decision_function(
                 frame, sensitive_features=columns.rename(columns={"old": "age"})
             )
-
-
-def test_monotone_features_and_codes_beside_the_group():
-    X, y, group = hidden(900)
-    X = np.column_stack([X, np.random.default_rng(0).integers(0, 3, 900)])
-    scorer = SCORERS["boosted"](
-        use_groups=True, monotone_constraints=[1, 0, 0], categorical_features=[2]
-    )
-    scorer = fitted(scorer, X, y, sensitive_features=group)
-    higher = X + np.array([1.0, 0.0, 0.0])
-    rise = scorer.decision_function(higher, sensitive_features=group)
-    rise -= scorer.decision_function(X, sensitive_features=group)
-    assert rise.min() >= -1e-12
-    with pytest.raises(ValueError, match="names column 3, but X has 3 features"):
-        clone(scorer).set_params(categorical_features=[3]).fit(X, y, sensitive_features=group)
 
 
 # ---------------------------------------------------------------------- what is refused

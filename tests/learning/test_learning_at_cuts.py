@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 from support.making import draw
 
-from evenscore import BoostedScorer, Cuts, LinearScorer, RateConstraint, rate_names
+from evenscore import Cuts, LinearScorer, RateConstraint, rate_names
 from evenscore.gaps.cuts import TRAINED
 from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierRule, SignRule
 from evenscore.learning.objective import Objective, Terms
@@ -145,7 +145,7 @@ def gaussian(n, seed):
     return X, y.astype(int), np.where(z, "b", "a"), delta, shift
 
 
-@pytest.mark.parametrize("rates", [("fpr",), ("fpr", "fnr")])
+@pytest.mark.parametrize("rates", [("fpr", "fnr")])
 def test_linear_scorer_finds_the_known_optimum(rates):
     """By either rate: the optimum is δ less its part along a, with AUC Φ(|w|/√2)."""
     X, y, groups, delta, shift = gaussian(10_000, 0)
@@ -166,30 +166,8 @@ def test_linear_scorer_finds_the_known_optimum(rates):
     assert auc == pytest.approx(best, abs=0.005)
 
 
-@pytest.mark.parametrize("kind", [LinearScorer, BoostedScorer])
-def test_gaps_are_closed_over_the_whole_range(kind):
-    X, y, groups, _, _ = gaussian(3000, 3)
-    free = kind(random_state=0).fit(X, y)
-    before = BOTH.values(_table(free, X, y, groups))
-    scorer = kind(BOTH, random_state=0).fit(X, y, sensitive_features=groups)
-    assert np.abs(before).min() > 0.15
-    assert scorer.converged_
-    after = BOTH.values(_table(scorer, X, y, groups))
-    assert np.abs(after).max() <= 0.021
-    assert [gap.value for gap in scorer.gaps_["train"]] == pytest.approx(after.tolist())
-    history = scorer.history_
-    assert {len(gaps) for gaps in history.gaps} == {len(m) for m in history.multipliers} == {2}
-    assert scorer.gap_names_ == [gap.title for gap in scorer.gaps_["train"]]
-
-
 def test_thresholds_cannot_be_learned():
     X, y, groups, _, _ = gaussian(400, 5)
     fair = RateConstraint("fnr", cuts=Cuts(thresholds=(0.5,)))
     with pytest.raises(ValueError, match="threshold"):
         LinearScorer(fair).fit(X, y, sensitive_features=groups)
-
-
-def _table(scorer, X, y, groups):
-    from evenscore import GroupedScores
-
-    return GroupedScores.from_arrays(y, scorer.decision_function(X), sensitive_features=groups)

@@ -58,8 +58,7 @@ def test_a_hard_constraint():
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("strength", [0.0, 0.3, 1.5])
-@pytest.mark.parametrize("tolerance", [0.0, 0.1])
+@pytest.mark.parametrize(("strength", "tolerance"), [(0.0, 0.1), (0.3, 0.1), (1.5, 0.0)])
 def test_a_strength_too_small_gives_the_penalised_optimum(rule, tolerance, strength):
     """(x − 2)²/2 + λ max(|x| − ε, 0) is smallest at 2 − λ as long as that is above ε."""
     x, state, path = solve(RULES[rule](strength), tolerance)

@@ -125,8 +125,7 @@ def test_the_value_is_the_loss_and_what_the_gaps_cost():
     assert evaluation.value == pytest.approx(1 - evaluation.auc + bent(evaluation.gaps)[0])
 
 
-@pytest.mark.parametrize("n_groups", [2, 3])
-@pytest.mark.parametrize("weights", [None, "real"])
+@pytest.mark.parametrize(("n_groups", "weights"), [(2, None), (3, "real")])
 def test_surrogate_auc_gaps_tend_to_the_strict_ones(n_groups, weights):
     errors = []
     for bandwidth in (0.5, 0.05, 3e-4):

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import evenscore as es
@@ -15,8 +13,6 @@ from evenscore.gaps import as_constraints
 from evenscore.gaps.family import family_values
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.aucs import auc_matrix, overall_auc
-
-CLOSED_FORM = ("bnsp", "bpsn", "zero_aeg", "zero_aeg_negatives")
 
 
 @parametrize_with_checks([es.PlugInScorer(LogisticRegression())])
@@ -80,17 +76,6 @@ def test_without_constraints_it_is_the_classifier():
     assert 0.25 < np.mean(scorer.predict(X)) < 0.45
 
 
-@pytest.mark.parametrize("pair", [("bnsp", "zero_aeg_negatives")])
-def test_notions_with_a_common_denominator_are_met_together(pair):
-    X, y, groups = people(6000)
-    scorer = es.PlugInScorer(LogisticRegression(), list(pair), tolerance=0.03, random_state=0)
-    scorer.fit(X, y, sensitive_features=groups)
-    assert scorer.converged_
-    assert [abs(gap.value) <= 0.03 for gap in scorer.gaps_["cross_fit"]] == [True, True]
-    assert scorer.levelling_down_ is None
-    assert scorer.weights_ is None
-
-
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -137,14 +122,6 @@ def test_groups_and_constraints_go_together():
     scorer = es.PlugInScorer(LogisticRegression(), "bnsp").fit(X, y, sensitive_features=groups)
     with pytest.raises(ValueError, match="needs no groups to score"):
         scorer.decision_function(X, sensitive_features=groups)
-
-
-# ---------------------------------------------------------------------- invariances
-
-
-def folds(n, count=4):
-    fold = np.arange(n) % count
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count)]
 
 
 # ---------------------------------------------------------------------- the worst off
@@ -226,27 +203,6 @@ def test_the_path_is_a_trade_off_of_many_points_from_the_same_fits():
 
 
 # ---------------------------------------------------------------------- what a reviewer found
-
-
-def test_a_pipeline_is_told_the_weights():
-    X, y, _ = people(800)
-    model = make_pipeline(StandardScaler(), LogisticRegression())
-    weight = np.where(y == 1, 1.0, 3.0)
-    plain = es.PlugInScorer(model).fit(X, y, sample_weight=weight)
-    again = model.fit(X, y, logisticregression__sample_weight=weight)
-    np.testing.assert_allclose(
-        plain.decision_function(X) - plain.intercept_, again.decision_function(X), atol=1e-9
-    )
-
-
-def test_the_classifier_sees_the_labels_of_the_user():
-    X, y, groups = people(600)
-    named = np.where(y == 1, "yes", "no")
-    model = LogisticRegression(class_weight={"yes": 5, "no": 1})
-    scorer = es.PlugInScorer(model, "bnsp", random_state=0)
-    scorer.fit(X, named, sensitive_features=groups)
-    assert scorer.ranking_.densities.models.label.classes_.tolist() == ["no", "yes"]
-    assert set(scorer.predict(X)) == {"no", "yes"}
 
 
 def test_a_grid_varies_what_it_can():

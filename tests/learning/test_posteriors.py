@@ -9,8 +9,8 @@ from sklearn.naive_bayes import GaussianNB
 from evenscore.gaps import as_constraints
 from evenscore.gaps.family import family_values
 from evenscore.learning.posteriors import CellDensities, CellModels, cross_fitted
-from evenscore.learning.rankings import Rankings, free_ranking
-from evenscore.learning.recalibration import JointRecalibration, Recalibration, log_odds
+from evenscore.learning.rankings import Rankings
+from evenscore.learning.recalibration import JointRecalibration
 from evenscore.learning.training_set import TrainingSet
 from evenscore.learning.wrapping import check_table, checked_labels, fitted
 from evenscore.scores.aucs import overall_auc
@@ -61,18 +61,6 @@ def test_rows_are_scored_by_models_that_have_not_seen_them():
         np.testing.assert_allclose(model.label.coef_, again.coef_)
 
 
-def test_three_classes_are_recalibrated():
-    rng = np.random.default_rng(0)
-    logits = rng.normal(size=(6000, 3))
-    truth = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    target = (rng.random((6000, 1)) > np.cumsum(truth, axis=1)).sum(axis=1)
-    wrong = truth**2.5 * np.array([1.0, 4.0, 0.5])
-    wrong /= wrong.sum(axis=1, keepdims=True)
-    found = Recalibration.fit(wrong, target)
-    assert found.slope == pytest.approx(0.4, abs=0.03)
-    np.testing.assert_allclose(found(wrong), truth, atol=0.05)
-
-
 def test_a_joint_correction_mends_what_is_not_of_the_right_shape():
     """The chance of the second group has a bend that a logistic regression cannot have."""
     rng = np.random.default_rng(0)
@@ -87,31 +75,6 @@ def test_a_joint_correction_mends_what_is_not_of_the_right_shape():
     assert moved < 0.5 * np.mean(np.abs(truth - given[:, 1]))
 
 
-def test_corrections_do_not_know_the_order_of_groups():
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet(np.ones(3), 500)
-    target = rng.integers(0, 3, 500)
-    turned = [2, 0, 1]
-    one = JointRecalibration.fit(log_odds(p), p, target)(log_odds(p), p)
-    place = np.argsort(turned)
-    other = JointRecalibration.fit(log_odds(p[:, turned]), p[:, turned], place[target])
-    np.testing.assert_allclose(
-        other(log_odds(p[:, turned]), p[:, turned]), one[:, turned], atol=1e-4
-    )
-
-
-def test_the_scale_of_weights_does_not_matter_to_corrections():
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet(np.ones(2), 300)
-    target, weight = rng.integers(0, 2, 300), rng.integers(1, 4, 300).astype(float)
-    for kind, given in ((Recalibration, (p,)), (JointRecalibration, (log_odds(p), p))):
-        one = kind.fit(*given, target, weight)(*given)
-        two = kind.fit(*given, target, 1e300 * weight)(*given)
-        np.testing.assert_allclose(one, two, atol=1e-9)
-        equal = kind.fit(*given, target, np.full(300, 7.0))(*given)
-        np.testing.assert_allclose(equal, kind.fit(*given, target)(*given), atol=1e-9)
-
-
 def test_a_group_may_be_missing_in_a_fold():
     data = gaussian(200)
     rows = np.flatnonzero((data.codes == 0) | ~data.positive)  # no positives of b
@@ -119,20 +82,6 @@ def test_a_group_may_be_missing_in_a_fold():
     label, negatives, positives = models.probabilities(data.X[:5], 2)
     assert label.shape == negatives.shape == positives.shape == (5, 2)
     np.testing.assert_array_equal(positives, [[1.0, 0.0]] * 5)
-
-
-def test_many_rows_are_corrected_by_some(monkeypatch):
-    import evenscore.learning.posteriors as module
-
-    data = gaussian(3000)
-    _, found = cross_fitted(LogisticRegression(), data, folds(len(data)), data.positive, None)
-    models = CellModels.fit(LogisticRegression(), data, np.arange(len(data)), data.positive)
-    masses = np.bincount(data.cell, minlength=4).reshape(2, 2) / len(data)
-    whole = CellDensities.fit(models, found, data, masses).of(found)
-    monkeypatch.setattr(module, "_ROWS", 1500)
-    some = CellDensities.fit(models, found, data, masses).of(found)
-    assert np.any(some != whole)
-    assert np.mean(np.abs(np.log(some / whole))) < 0.15
 
 
 # ---------------------------------------------------------------------- rankings
@@ -185,10 +134,3 @@ def test_tables_and_labels_are_checked():
         checked_labels(LogisticRegression(), np.zeros((2, 1)), [1])
     with pytest.raises(ValueError, match="requires y to be passed"):
         checked_labels(LogisticRegression(), np.zeros((2, 1)), None)
-
-
-def test_the_classifier_itself_ranks_by_its_log_odds():
-    data = gaussian(200)
-    plain = LogisticRegression().fit(data.X, data.positive)
-    score = free_ranking(LogisticRegression(), data, data.positive).score(data.X)
-    np.testing.assert_allclose(score, plain.decision_function(data.X), atol=1e-9)

@@ -3,7 +3,7 @@
 import sys
 import types
 
-from evenscore.learning.progress import NotebookBar, progress
+from evenscore.learning.progress import progress
 
 
 class Handle:
@@ -21,16 +21,6 @@ def test_nothing_is_said_unless_asked_nor_where_nobody_looks(capsys):
         with progress("Scorer", 3, verbose=verbose) as advance:
             for step in range(3):
                 advance(f"step {step}")
-    assert capsys.readouterr() == ("", "")
-
-
-def test_packages_of_notebooks_that_are_loaded_do_not_make_one(monkeypatch, capsys):
-    module = types.ModuleType("IPython")
-    module.get_ipython = lambda: None
-    monkeypatch.setitem(sys.modules, "IPython", module)
-    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
-    with progress("Scorer", 1, verbose=True) as advance:
-        advance("")
     assert capsys.readouterr() == ("", "")
 
 
@@ -54,13 +44,3 @@ def test_a_notebook_has_a_bar_of_its_own(monkeypatch):
     assert "&lt;Scorer&gt;: 0 of 2" in first[0]
     assert "1 of 2 AUC 0.9<" in handle.shown[0]
     assert 'value="2" max="2"' in handle.shown[-1]
-
-
-def test_it_is_not_drawn_at_every_step():
-    handle = Handle()
-    bar = NotebookBar("Scorer", 1000, display=lambda markup, display_id: handle)
-    for _ in range(1000):
-        bar.advance("")
-    assert len(handle.shown) < 100
-    bar.finish()
-    assert "1,000 of 1,000" in handle.shown[-1]

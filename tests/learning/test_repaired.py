@@ -3,7 +3,6 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -13,7 +12,6 @@ from sklearn.model_selection import (
     LeaveOneGroupOut,
     RepeatedStratifiedKFold,
     TimeSeriesSplit,
-    cross_val_score,
 )
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -85,15 +83,6 @@ def test_a_frozen_classifier_is_scored_as_it_is():
     assert gap_sizes(scorer).max() < 1 / 450
 
 
-def test_zero_is_where_the_share_of_positives_is_kept():
-    X, y, group = rows(4000)
-    labels = np.array(["good", "poor"])[y]
-    scorer = RepairedScorer(LogisticRegression(), ROC, random_state=0)
-    scorer.fit(X, labels, sensitive_features=group)
-    predicted = scorer.predict(X, sensitive_features=group)
-    assert np.mean(predicted == "poor") == pytest.approx(y.mean(), abs=0.02)
-
-
 def test_weights_reach_the_classifier_and_the_maps():
     X, y, group = rows(3000)
     weight = np.random.default_rng(0).integers(1, 4, 3000).astype(float)
@@ -115,20 +104,6 @@ def test_weights_reach_the_classifier_and_the_maps():
 
 
 # ---------------------------------------------------------------------- splitters
-
-
-def test_models_are_fitted_on_the_rows_that_the_splitter_says():
-    X, y, group = rows(900)
-    # Of the other fold, each model sees only some rows.
-    splits = [(np.arange(600, 900), np.arange(450)), (np.arange(300), np.arange(450, 900))]
-    scorer = RepairedScorer(LogisticRegression(), ROC, cv=splits)
-    scorer.fit(X, y, sensitive_features=group)
-    for model, (train, _) in zip(scorer.estimators_, splits, strict=True):
-        alone = LogisticRegression().fit(X[train], y[train])
-        np.testing.assert_array_equal(model.coef_, alone.coef_)
-    masks = [tuple(np.isin(np.arange(900), part) for part in split) for split in splits]
-    same = clone(scorer).set_params(cv=masks).fit(X, y, sensitive_features=group)
-    np.testing.assert_array_equal(same.estimators_[1].coef_, scorer.estimators_[1].coef_)
 
 
 @pytest.mark.parametrize(
@@ -173,20 +148,6 @@ def test_pickle_clone_and_skops():
     loaded = skops.loads(saved, trusted=untrusted)
     np.testing.assert_array_equal(loaded.decision_function(X, sensitive_features=group), score)
     assert loaded.repair_.to_dict() == scorer.repair_.to_dict()
-
-
-def test_groups_are_routed_through_a_pipeline():
-    X, y, group = rows()
-    with config_context(enable_metadata_routing=True):
-        scorer = RepairedScorer(LogisticRegression(), ROC, random_state=0)
-        scorer.set_fit_request(sensitive_features=True)
-        scorer.set_decision_function_request(sensitive_features=True)
-        scorer.set_score_request(sensitive_features=True)
-        pipeline = make_pipeline(StandardScaler(), scorer).fit(X, y, sensitive_features=group)
-        score = pipeline.decision_function(X, sensitive_features=group)
-        assert roc_auc_score(y, score) > 0.75
-        found = cross_val_score(pipeline, X, y, params={"sensitive_features": group}, cv=3)
-    assert found.mean() > 0.75  # the AUC
 
 
 # ---------------------------------------------------------------------- refusals
@@ -252,10 +213,3 @@ def test_bad_data():
         scorer.fit(X, y, sensitive_features=group[:1])
     with pytest.raises(TypeError, match="Silent"):
         RepairedScorer(Silent(), ROC).fit(X, y, sensitive_features=group)
-
-
-def test_a_frozen_classifier_of_other_classes_is_refused():
-    X, y, group = rows(400)
-    model = FrozenEstimator(LogisticRegression().fit(X, np.array(["good", "bad"])[y]))
-    with pytest.raises(ValueError, match="knows the classes"):
-        RepairedScorer(model, ROC).fit(X, y, sensitive_features=group)

