@@ -163,7 +163,7 @@ def test_words_and_groups_that_are_numbers(tmp_path):
 def many_groups(n=400):
     """People of three races, one of whom has few."""
     columns = people(n)
-    columns["race"] = ["few" if k % 100 == 0 else ("x", "y")[k % 2] for k in range(n)]
+    columns["race"] = ["few" if k % 50 < 2 else ("x", "y")[k % 2] for k in range(n)]
     return columns
 
 

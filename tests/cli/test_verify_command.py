@@ -70,15 +70,18 @@ def computed_once(folder, monkeypatch):
 
 
 WAYS = {
-    "weights and clusters": ("--weight", "w", "--cluster", "home"),
-    "several groups": ("--group", "job", "--min-group-size", "5", "--constraint", "bnsp"),
-    "a reference": ("--reference-group", "male", "--constraint", "bnsp", "--seed", "4"),
+    "weights, clusters and words": (
+        *("--weight", "w", "--cluster", "home", "--people", "clients", "--selected-is", "bad"),
+        *("--trained-on", "--title", "a 'title'", "--tolerance", "0.1", "--constraint", "bnsp"),
+    ),
+    "several groups": (
+        *("--group", "job", "--min-group-size", "5", "--seed", "4"),
+        *("--reference-group", "all others", "--constraint", "bnsp"),
+    ),
     "cuts": ("--cuts", "negatives=0.1,0.2", "--equal", "fpr,precision"),
     "undefined gaps": ("--cuts", "thresholds=0.5,99", "--select", "low", "--equal", "fpr"),
     "mixtures": ("--constraint", "0.5 H0 + 0.5 H1,G0 = 0.5 H0 + 0.5 H1,G1", "--roc-rates", "0:0.1"),
-    "words": ("--people", "clients", "--selected-is", "bad", "--trained-on", "--title", "a 'title'",
-              "--tolerance", "0.1", "--constraint", "bnsp"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("way", WAYS)

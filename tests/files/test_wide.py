@@ -69,7 +69,7 @@ def test_rows_to_learn_from(tmp_path, asked):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_rows_to_score(tmp_path, asked):
     found = []
-    for n in (40, 160):
+    for n in (30, 120):
         table, model = write(tmp_path / "t.csv", n), tmp_path / "m.skops"
         people = ("--label", "y", "--group", "sex", "--constraint", "inter_group")
         run("fit", table, *people, "--tolerance", 0.9, "--test-fraction", 0, "-o", model)
