@@ -334,11 +334,11 @@ def test_reports_that_cannot_be_verified(folder, tmp_path):
     ("name", "value", "told"),
     [
         ("of_tomorrow", 1, "'of_tomorrow'"),
-        ("weight", -1, "weight must be of type text, not -1"),
-        ("score", [1, 2], "score must be of type text, not [1, 2]"),
-        ("group", "sex", "group must be a list, not 'sex'"),
-        ("seed", None, "whole number, not None"),
-        ("group", [], "--group"),
+        ("weight", -1, "-1"),
+        ("score", [1, 2], "[1, 2]"),
+        ("group", "sex", "'sex'"),
+        ("seed", None, "None"),
+        ("group", [], "group"),
     ],
 )
 def test_an_option_of_another_kind_is_named(folder, tmp_path, name, value, told):
@@ -347,7 +347,9 @@ def test_an_option_of_another_kind_is_named(folder, tmp_path, name, value, told)
     changed = AuditResult.from_dict(data).provenance.sealed()
     data["provenance"]["stated_sha256"] = changed.stated_sha256
     (tmp_path / "a.json").write_text(json.dumps(data), encoding="utf-8")
-    assert told in refused("verify", tmp_path / "a.json", folder / "scores.csv")
+    said = refused("verify", tmp_path / "a.json", folder / "scores.csv")
+    assert name in said
+    assert told in said
 
 
 def test_a_number_that_no_double_holds_differs():

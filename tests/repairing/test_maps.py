@@ -82,20 +82,20 @@ def test_points_that_would_make_it_decrease_are_left_out():
 @pytest.mark.parametrize(
     ("x", "y", "told"),
     [
-        ([0, 1, 1], [0, 1, 2], "The x of a map must increase, but 1 follows 1"),
-        ([0, 1], [1, 0], "The y of a map must increase, but 0 follows 1"),
-        ([0, np.nan], [0, 1], "The x of a map must be a list of finite numbers"),
+        ([0, 1, 1], [0, 1, 2], "x of a map.*1.*1"),
+        ([0, 1], [1, 0], "y of a map.*0.*1"),
+        ([0, np.nan], [0, 1], "x of a map"),
         ([], [], "finite numbers"),
         ([0, 1], [0, 1, 2], "A map has 2 knots x but 3 values y"),
-        (["a"], [0], "The x of a map must be a list of finite numbers"),
-        ([10**400], [0], "The x of a map must be a list of finite numbers"),
-        ([[[]]], [0], "The x of a map must be a list of finite numbers"),
+        (["a"], [0], "x of a map"),
+        ([10**400], [0], "x of a map"),
+        ([[[]]], [0], "x of a map"),
         ([-1.7e308, 1.7e308], [0, 1], "The x and y of a map are too far apart"),
         ([0, 1], [-1.7e308, 1.7e308], "The x and y of a map are too far apart"),
         ([-1.7e308], [1.7e308], "The x and y of a map are too far apart"),
         ([*range(999), False], [*range(1000)], r"must be a list of numbers, not \[0, .{70,80}\.$"),
-        (["0", "1"], [0, 1], r"The x of a map must be a list of numbers, not \['0', '1'\]"),
-        ([0, 1], [False, True], "The y of a map must be a list of numbers"),
+        (["0", "1"], [0, 1], r"x of a map.*\['0', '1'\]"),
+        ([0, 1], [False, True], "y of a map"),
     ],
 )
 def test_what_is_no_map(x, y, told):
