@@ -59,6 +59,9 @@ def test_optimism_is_added_to_the_gap_and_to_its_terms():
     np.testing.assert_allclose(two.gaps - one.gaps, expected)
     added = np.where(plain.terms.asked, expected[plain.terms.owner], 0.0)
     np.testing.assert_allclose(two.terms - one.terms, added)
+    np.testing.assert_allclose(moved.reported(score).gaps, two.gaps)
+    one, two = (each.evaluate(score, lambda gaps: (0.0, 0.0 * gaps)) for each in (plain, moved))
+    np.testing.assert_allclose(two.gaps - one.gaps, added)
 
 
 @pytest.mark.parametrize(
