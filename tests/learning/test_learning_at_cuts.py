@@ -30,6 +30,7 @@ def test_every_cut_of_a_range_is_a_term_of_its_gap():
     assert [len(some) for some in together] == [TRAINED] * 6
     assert share[:3].tolist() == [1.0] * 3
     assert set(share[3 : 3 + of_range].tolist()) == {32.0 / (2 * TRAINED) ** 2}
+    assert set(Terms.of([BOTH], 2).share.tolist()) == {32.0 / (2 * TRAINED) ** 2}
     # Guards have the share of the constraint they stand beside: of one cut, then of the range.
     beside = Cuts(at=0.2).guards(), RANGE.guards()
     sizes = 3 * len(beside[0].at), 6 * len(beside[1].at)
@@ -59,6 +60,9 @@ def test_optimism_is_added_to_the_gap_and_to_its_terms():
     np.testing.assert_allclose(two.gaps - one.gaps, expected)
     added = np.where(plain.terms.asked, expected[plain.terms.owner], 0.0)
     np.testing.assert_allclose(two.terms - one.terms, added)
+    np.testing.assert_allclose(moved.reported(score).gaps, two.gaps)
+    one, two = (each.evaluate(score, lambda gaps: (0.0, 0.0 * gaps)) for each in (plain, moved))
+    np.testing.assert_allclose(two.gaps - one.gaps, added)
 
 
 @pytest.mark.parametrize(

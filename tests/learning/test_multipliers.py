@@ -204,5 +204,24 @@ def test_a_multiplier_waits_while_its_gap_closes_by_itself():
     assert state.multipliers[2] < first[2]  # on the other side: it falls
 
 
+def test_a_surrogate_is_corrected_step_by_step():
+    rule = AugmentedLagrangian()
+    state = rule.init(np.zeros(1))
+    for corrected in (0.05, 0.075, 0.0875):  # half of what is left every time
+        state = rule.update(state, np.array([0.3]), np.array([0.2]))
+        assert state.correction[0] == pytest.approx(corrected)
+
+
+def test_steps_are_halved_where_a_gap_swings_from_side_to_side():
+    rule = AugmentedLagrangian(penalty=4.0, growth=1.0)
+    state = rule.init(np.zeros(3))
+    state = rule.update(state, np.full(3, 0.2), np.full(3, 0.2))
+    np.testing.assert_allclose(state.multipliers, 0.8)
+    # To the other side by more than half as far, by less, and not to the other side.
+    state = rule.update(state, np.array([-0.15, -0.05, 0.15]), np.array([-0.15, -0.05, 0.15]))
+    np.testing.assert_allclose(state.ease, [0.5, 1.0, 1.0])
+    np.testing.assert_allclose(state.multipliers, [0.8 - 0.5 * 0.6, 0.6, 1.4])
+
+
 def test_a_penalty_is_shared_among_the_pairs_of_a_group():
     assert [shared(12.0, n_groups) for n_groups in (1, 2, 3, 7)] == [12.0, 12.0, 6.0, 2.0]
