@@ -466,8 +466,8 @@ def test_options_that_make_no_sense(table, option, value, told):
 def test_nothing_is_half_written(table, tmp_path, monkeypatch):
     (tmp_path / "a.json").write_text("old")
 
-    def fail(*_):
-        raise OSError(28, "No space left on device", "a.json")
+    def fail(part, _):
+        raise OSError(28, "No space left on device", str(part))
 
     monkeypatch.setattr(os, "replace", fail)
     told = refused("audit", table, *ONE, "--json", tmp_path / "a.json", "--quiet")
