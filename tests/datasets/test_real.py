@@ -89,38 +89,25 @@ def test_the_published_sizes_and_counts(data: Dataset) -> None:
     assert int(data.y.sum()) == positives
     assert data.group_order == GROUP_ORDER[data.name]
     assert [int(np.sum(data.groups == g)) for g in data.group_order] == [group_0, group_1]
-
-
-def test_types(data: Dataset) -> None:
-    assert data.X.dtype == np.float64
-    assert data.y.dtype == np.int64
-    assert data.train.dtype == data.test.dtype == np.int64
+    assert [part.dtype.kind for part in (data.X, data.y, data.train, data.test)] == list("fiii")
     assert np.isfinite(data.X).all()
     assert set(data.y.tolist()) == {0, 1}
-    assert data.X.flags.writeable
+    assert len(repr(data)) < 200
+    assert "licence" in data.description
 
 
-def test_the_default_split_is_sorted_and_covers_every_row_once(data: Dataset) -> None:
-    assert np.all(np.diff(data.train) > 0)
-    assert np.all(np.diff(data.test) > 0)
-    both = np.sort(np.concatenate([data.train, data.test]))
-    np.testing.assert_array_equal(both, np.arange(len(data.X)))
-
-
-def test_a_split_has_the_same_sizes_and_the_cells_in_proportion(data: Dataset) -> None:
+def test_splits_cover_every_row_once_with_the_cells_in_proportion(data: Dataset) -> None:
     train, test = data.split(random_state=3)
     assert (len(train), len(test)) == (len(data.train), len(data.test))
-    assert np.intersect1d(train, test).size == 0
+    for parts in ((train, test), (data.train, data.test)):
+        np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(len(data.X)))
     for label in (0, 1):
         for group in data.group_order:
             cell = (data.y == label) & (data.groups == group)
             share = len(test) * cell.sum() / len(data.y)
             assert abs(cell[test].sum() - share) < 1
-
-
-def test_a_split_is_a_function_of_the_random_state(data: Dataset) -> None:
-    np.testing.assert_array_equal(data.split(5)[1], data.split(5)[1])
-    assert not np.array_equal(data.split(5)[1], data.split(6)[1])
+    np.testing.assert_array_equal(data.split(3)[1], test)
+    assert not np.array_equal(data.split(6)[1], test)
     if data.name != "adult":
         np.testing.assert_array_equal(data.split(0)[1], data.test)
 
@@ -147,18 +134,6 @@ def test_raw_is_aligned_with_the_features(data: Dataset) -> None:
         np.testing.assert_array_equal(data.X[:, k], expected.astype(float))
 
 
-def test_repr_is_one_short_line(data: Dataset) -> None:
-    assert "\n" not in repr(data)
-    assert len(repr(data)) < 200
-    assert data.name in repr(data)
-    assert "array" not in repr(data)
-
-
-def test_description_names_origin_and_licence(data: Dataset) -> None:
-    assert "licence" in data.description
-    assert "UCI" in data.description or "ProPublica" in data.description
-
-
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow", None])
 def test_frame(backend: Backend | None) -> None:
     if backend:
@@ -169,30 +144,18 @@ def test_frame(backend: Backend | None) -> None:
     assert list(frame["age"][:3].to_numpy()) == list(data.raw["age"][:3])
 
 
-def test_frame_of_an_unknown_backend() -> None:
-    with pytest.raises(ValueError, match=r"backend.*'R'"):
-        load_german().frame("R")  # type: ignore[arg-type]
-
-
-def test_frame_without_any_backend(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenscore.datasets.dataset.find_spec", lambda name: None)
+def test_frames_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     data = load_german()
-    with pytest.raises(ImportError, match="needs pandas, polars or pyarrow"):
+    with pytest.raises(ValueError, match=r"backend.*'R'"):
+        data.frame("R")  # type: ignore[arg-type]
+    monkeypatch.setattr("evenscore.datasets.dataset.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="pandas, polars or pyarrow"):
         data.frame()
-    with pytest.raises(ImportError, match="polars is missing"):
+    with pytest.raises(ImportError, match="polars"):
         data.frame("polars")
 
 
 # What the README of each distribution says, checked on the raw table.
-
-
-def test_german_facts() -> None:
-    raw = load_german().raw
-    assert next(iter(raw)) == "checking_account"
-    assert list(raw)[-1] == "risk"
-    assert int(np.sum(raw["risk"] == 1)) == 700
-    assert int(np.sum(raw["status_and_sex"] == "A92")) == 310
-    assert not np.any(raw["status_and_sex"] == "A95")
 
 
 def test_adult_facts() -> None:
@@ -230,16 +193,12 @@ BUNDLED_SHA256 = {
 }
 
 
-@pytest.mark.parametrize("name", BUNDLED_SHA256)
-def test_bundled_content_is_the_distributed_one(name: str) -> None:
-    compressed = resources.files("evenscore.datasets") / "bundled" / f"{name}.xz"
-    content = lzma.decompress(compressed.read_bytes())
-    assert hashlib.sha256(content).hexdigest() == BUNDLED_SHA256[name]
-
-
-def test_compas_is_not_bundled() -> None:
-    names = [f.name for f in (resources.files("evenscore.datasets") / "bundled").iterdir()]
-    assert not any("compas" in name for name in names)
+def test_bundled_content_is_the_distributed_one() -> None:
+    folder = resources.files("evenscore.datasets") / "bundled"
+    for name, checksum in BUNDLED_SHA256.items():
+        content = lzma.decompress((folder / f"{name}.xz").read_bytes())
+        assert hashlib.sha256(content).hexdigest() == checksum, name
+    assert not any("compas" in file.name for file in folder.iterdir())
 
 
 # COMPAS, the real files
@@ -366,13 +325,13 @@ def serve(monkeypatch: pytest.MonkeyPatch, content: bytes) -> list[str]:
 
 
 def test_personal_columns_are_dropped_on_reading(file: Path) -> None:
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())  # no part of the first name
     data = load_compas(file)
     assert data.X.shape[0] == 39  # the row without a screening date is left out
     assert not set(PERSONAL) & set(data.raw)
     assert not any(SECRET in str(column.tolist()) for column in data.raw.values())
-    assert SECRET not in repr(data)
-    pytest.importorskip("polars")
-    assert not set(PERSONAL) & set(data.frame("polars").columns)
+    # 47 hours and a half, rounded down.
+    assert set(data.X[:, data.feature_names.index("days_in_jail")]) == {1.0}
 
 
 def test_published_and_reduced_form_give_the_same_data(file: Path, tmp_path: Path) -> None:
@@ -386,11 +345,6 @@ def test_published_and_reduced_form_give_the_same_data(file: Path, tmp_path: Pat
     assert list(one.raw) == list(other.raw)
 
 
-def test_days_in_jail_are_rounded_down(file: Path) -> None:
-    data = load_compas(file)
-    assert set(data.X[:, data.feature_names.index("days_in_jail")]) == {1.0}
-
-
 @pytest.mark.parametrize("sub", [".", "compas"])
 def test_a_folder_is_searched(tmp_path: Path, sub: str) -> None:
     folder = tmp_path / "data"
@@ -402,11 +356,6 @@ def test_a_folder_is_searched(tmp_path: Path, sub: str) -> None:
     assert load_compas(folder, version="two-years").X.shape == (39, 10)
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_name(file: Path) -> None:
-    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
-    assert "name" not in load_compas(file).raw
-
-
 def one_sentence(error: BaseException) -> str:
     message = str(error)
     assert message.endswith(".")
@@ -415,19 +364,14 @@ def one_sentence(error: BaseException) -> str:
     return message
 
 
-def test_a_path_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError) as caught:
-        load_compas(tmp_path / "nowhere")
-    assert "nowhere" in one_sentence(caught.value)
-
-
-def test_a_folder_without_the_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError) as caught:
-        load_compas(tmp_path, version="two-years")
-    assert "compas-scores-two-years.csv" in one_sentence(caught.value)
-
-
-def test_an_unknown_version(file: Path) -> None:
+def test_files_and_versions_that_are_not_there(file: Path) -> None:
+    for path, version, name in (
+        (file.parent / "nowhere", "paper", "nowhere"),
+        (file.parent, "two-years", r"compas-scores-two-years\.csv"),
+    ):
+        with pytest.raises(FileNotFoundError, match=name) as caught:
+            load_compas(path, version=version)  # type: ignore[arg-type]
+        one_sentence(caught.value)
     with pytest.raises(ValueError, match=r"two-years.*'2016'"):
         load_compas(file, version="2016")  # type: ignore[arg-type]
 
@@ -445,13 +389,12 @@ def edit_column(file: Path, name: str, change: Callable[[str], str]) -> None:
 @pytest.mark.parametrize(
     ("column", "value", "reason"),
     [
-        ("age", "old", "text where numbers are expected"),
-        ("age", "", "text where numbers are expected"),
-        ("race", "1", "numbers where text is expected"),
-        ("is_recid", "2", "other than 0 and 1"),
-        ("c_jail_in", "13 August", "not written like"),
-        ("c_jail_in", "", "empty field"),
-        ("decile_score", "77", "occurs twice"),
+        ("age", "old", "numbers"),
+        ("race", "1", "text"),
+        ("is_recid", "2", "0 and 1"),
+        ("c_jail_in", "13 August", "written"),
+        ("c_jail_in", "", "empty"),
+        ("decile_score", "77", "twice"),
     ],
 )
 def test_a_column_with_other_content_is_named(
@@ -465,71 +408,42 @@ def test_a_column_with_other_content_is_named(
     assert str(file) in message
 
 
-def test_one_empty_number_is_named(file: Path) -> None:
-    edit_column(file, "age", lambda value: "" if value == "25" else value)
-    with pytest.raises(ValueError, match=r"'age'.*empty"):
-        load_compas(file)
-
-
-def test_a_missing_column_is_named(file: Path) -> None:
-    file.write_bytes(file.read_bytes().replace(b"c_charge_degree", b"degree"))
-    with pytest.raises(ValueError, match="has no column 'c_charge_degree'") as caught:
-        load_compas(file)
-    assert str(file) in one_sentence(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"", "is empty"),
+def test_a_file_of_another_kind_is_named(file: Path) -> None:
+    whole = published_form().encode()
+    for content, reason in (
+        (b"", "empty"),
         (b"race,age\n", "no rows"),
-        (b"race,age\nOther,3,4\n", r"Row 2 of .* has 3 fields but row 1 has 2"),
-        (b"race,age\n\xff\xfe,3\n", "not UTF-8"),
+        (b"race,age\nOther,3,4\n", "Row 2 .*3 fields"),
+        (b"race,age\n\xff\xfe,3\n", "UTF-8"),
         (b"race\n" + b"x" * 200_000, "not a readable table"),
-    ],
-)
-def test_a_file_of_another_kind_is_named(file: Path, content: bytes, reason: str) -> None:
-    file.write_bytes(content)
-    with pytest.raises(ValueError, match=reason) as caught:
-        load_compas(file)
-    assert str(file) in one_sentence(caught.value)
-
-
-def test_the_two_years_file_is_not_taken_for_the_paper_s(file: Path) -> None:
-    file.write_bytes(published_form("two_year_recid").encode())
-    with pytest.raises(ValueError, match="'two_year_recid'") as caught:
-        load_compas(file)
-    assert str(file) in one_sentence(caught.value)
-    assert load_compas(file, version="two-years").X.shape == (39, 10)
-
-
-def test_no_row_of_the_selection(file: Path) -> None:
+        (whole.replace(b"c_charge_degree", b"degree"), "'c_charge_degree'"),
+        (published_form("two_year_recid").encode(), "'two_year_recid'"),
+    ):
+        file.write_bytes(content)
+        with pytest.raises(ValueError, match=reason) as caught:
+            load_compas(file)
+        assert str(file) in one_sentence(caught.value)
+    assert load_compas(file, version="two-years").X.shape == (39, 10)  # it has what that one needs
+    file.write_bytes(whole)
     edit_column(file, "is_recid", lambda _: "-1")
-    with pytest.raises(ValueError, match="No row of") as caught:
+    with pytest.raises(ValueError, match="No row"):
         load_compas(file)
-    assert str(file) in one_sentence(caught.value)
 
 
 # COMPAS, download
 
 
-def test_a_failed_download_says_how_to_supply_the_file(offline: Path) -> None:
-    with pytest.raises(OSError, match="no route to host") as caught:
-        load_compas()
-    message = one_sentence(caught.value)
-    assert "compas-scores.csv" in message
-    assert "EVENSCORE_DATA" in message
-    assert not offline.exists()
-
-
-def test_wrong_bytes_are_refused_and_not_kept(
+def test_failed_downloads_say_how_to_supply_the_file(
     offline: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    serve(monkeypatch, published_form().encode())
-    with pytest.raises(OSError, match="SHA-256") as caught:
-        load_compas()
-    assert "EVENSCORE_DATA" in one_sentence(caught.value)
-    assert not offline.exists()
+    for reason in ("no route to host", "SHA-256"):
+        with pytest.raises(OSError, match=reason) as caught:
+            load_compas()
+        message = one_sentence(caught.value)
+        assert "compas-scores.csv" in message
+        assert "EVENSCORE_DATA" in message
+        assert not offline.exists()
+        serve(monkeypatch, published_form().encode())  # other bytes than those published
 
 
 @pytest.fixture
@@ -586,9 +500,9 @@ def test_a_split_takes_the_largest_remainders() -> None:
 
 def test_a_split_refuses_an_impossible_size_and_a_group_outside_the_order() -> None:
     y, groups = np.array([0, 1]), np.array(["a", "b"])
-    with pytest.raises(ValueError, match="2 rows cannot have 2 test rows"):
+    with pytest.raises(ValueError, match="2 test rows"):
         stratified_split(y, groups, ("a", "b"), 2, 0)
-    with pytest.raises(ValueError, match="a group of the group order"):
+    with pytest.raises(ValueError, match="group order"):
         stratified_split(y, groups, ("a",), 1, 0)
 
 
@@ -607,17 +521,11 @@ def test_codes_stay_text() -> None:
     assert feature_matrix(table)[1] == ["number", "code=07", "code=7"]
 
 
-def test_one_hot_categories_are_sorted() -> None:
-    X, names = feature_matrix({"c": np.array(["b", "?", "a", "b"])})
-    assert names == ["c=?", "c=a", "c=b"]
-    np.testing.assert_array_equal(X, [[0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-
-
-def test_columns_keep_their_order() -> None:
-    columns = {"b": np.array(["y", "x"]), "n": np.array([3, 4]), "a": np.array(["z", "z"])}
+def test_columns_keep_their_order_and_categories_are_sorted() -> None:
+    columns = {"b": np.array(["y", "?", "x"]), "n": np.array([3, 4, 5]), "a": np.array(["z"] * 3)}
     X, names = feature_matrix(columns)
-    assert names == ["b=x", "b=y", "n", "a=z"]
-    np.testing.assert_array_equal(X, [[0, 1, 3, 1], [1, 0, 4, 1]])
+    assert names == ["b=?", "b=x", "b=y", "n", "a=z"]
+    np.testing.assert_array_equal(X, [[0, 0, 1, 3, 1], [1, 0, 0, 4, 1], [0, 1, 0, 5, 1]])
 
 
 def test_a_dataset_refuses_parts_of_different_length() -> None:
