@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import tomllib
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.making import data_folder
 
 from evenscore.datasets import Dataset, load_census
 from evenscore.datasets.census_source import FILES
@@ -36,16 +36,7 @@ SHA256 = {
 }
 
 
-def real_folder() -> Path | None:
-    """The folder of the real files: EVENSCORE_DATA, or shared/data beside the repository."""
-    sibling = Path(__file__).resolve().parents[3] / "shared" / "data"
-    for folder in (os.environ.get("EVENSCORE_DATA"), sibling):
-        if folder and list((Path(folder) / "census-kdd").glob(f"{FILES[0]}*")):
-            return Path(folder)
-    return None
-
-
-REAL = real_folder()
+REAL = data_folder(f"census-kdd/{FILES[0]}*")
 needs_files = pytest.mark.skipif(
     REAL is None, reason="the census-income files are not bundled; set EVENSCORE_DATA"
 )
