@@ -67,60 +67,12 @@ def test_it_is_stored(result):
         es.AuditResult.from_dict(result.to_dict() | {"columns": [1]})
 
 
-def test_renaming_and_order_change_nothing(people, result):
-    y, score, columns = people
-    turned = {"race": columns["race"], "sex": columns["sex"]}
-    other = es.audit(y, score, sensitive_features=turned, constraints=ASKED)
-    assert [column.name for column in other.columns] == ["race", "sex"]
-    verdicts = [gap.verdict for gap in result.columns[0].audit.gaps]
-    assert [gap.verdict for gap in other.columns[1].audit.gaps] == verdicts
-
-
-def test_one_column_is_not_audited_twice(people):
-    y, score, columns = people
-    one = es.audit(y, score, sensitive_features={"sex": columns["sex"]}, constraints="bnsp")
-    assert one.columns == ()
-    constant = {"sex": columns["sex"], "country": np.full(len(y), "FR")}
-    one = es.audit(y, score, sensitive_features=constant, constraints="bnsp")
-    assert [column.name for column in one.columns] == ["sex"]
-
-
-def test_a_reference_group_of_one_column(people):
-    y, score, columns = people
-    result = es.audit(y, score, sensitive_features=columns, reference_group="a", constraints="bnsp")
-    sex, race = (column.audit for column in result.columns)
-    assert race.settings.reference_group == "a"
-    assert sex.settings.reference_group is None
-    assert result.settings.reference_group is None
-    assert {gap.first for gap in race.gaps} == {"a"}
-
-
 def test_values_of_labels():
     columns = GroupColumn.of([("f", 1), ("m", 1), ("f", 2)], ("sex", "age"))
     assert [column.values for column in columns] == [("f", "m"), (1, 2)]
     assert [column.positions for column in columns] == [(0, 1, 0), (0, 0, 1)]
     assert GroupColumn.of(["f", "m"], ("sex",)) == ()
     assert GroupColumn.of([("f", 1)], ("sex",)) == ()
-
-
-def test_a_reference_group_that_nobody_knows_is_refused(people):
-    y, score, columns = people
-    for reference in ("typo", ("f", "typo"), ["f", "typo"]):
-        with pytest.raises(ValueError, match="There is no group"):
-            es.audit(y, score, sensitive_features=columns, reference_group=reference)
-    crossed = es.audit(
-        y, score, sensitive_features=columns, reference_group=["f", "a"], constraints="bnsp"
-    )
-    assert crossed.settings.reference_group == "f × a"
-
-
-def test_a_column_that_cannot_be_compared_is_named(people):
-    y, score, columns = people
-    few = {**columns, "country": np.where(np.arange(len(y)) < 40, "ES", "FR")}
-    result = es.audit(y, score, sensitive_features=few, min_group_size=100, constraints="bnsp")
-    assert [column.name for column in result.columns] == ["sex", "race"]
-    [told] = [text for text in result.omitted if text.startswith("Groups of country")]
-    assert "fewer than two groups" in told
 
 
 def test_a_column_with_nobody_to_compare_is_no_obstacle():
@@ -149,3 +101,32 @@ def test_names_and_order_of_columns_and_their_values(people):
     result = es.audit_scores(table, columns=("sex", "band"), words=words, **asked)
     assert [column.audit.groups for column in result.columns] == [("women", "men"), ("9", "10")]
     assert set(result.blocks["local_law_144"].tables_by[0].names) == {"women", "men"}
+
+
+def test_references_of_one_column_and_of_nobody(people):
+    y, score, columns = people
+
+    def audit(reference):
+        asked = dict(reference_group=reference, constraints="bnsp")
+        return es.audit(y, score, sensitive_features=columns, **asked)
+
+    result = audit("a")
+    sex, race = (column.audit for column in result.columns)
+    assert race.settings.reference_group == "a"
+    assert sex.settings.reference_group is result.settings.reference_group is None
+    assert {gap.first for gap in race.gaps} == {"a"}
+    for reference in ("typo", ("f", "typo")):
+        with pytest.raises(ValueError, match="'typo'"):
+            audit(reference)
+    assert audit(["f", "a"]).settings.reference_group == "f × a"
+
+
+def test_columns_that_cannot_be_compared(people):
+    y, score, columns = people
+    for country, told in (("FR", False), (np.where(np.arange(len(y)) < 40, "ES", "FR"), True)):
+        few = {**columns, "country": np.broadcast_to(country, len(y))}
+        result = es.audit(y, score, sensitive_features=few, min_group_size=100, constraints="bnsp")
+        assert [column.name for column in result.columns] == ["sex", "race"]
+        assert any("country" in text for text in result.omitted) == told
+    alone = es.audit(y, score, sensitive_features={"sex": columns["sex"]}, constraints="bnsp")
+    assert alone.columns == ()

@@ -84,16 +84,7 @@ def test_a_reference_group_is_the_one_against():
 def test_tied_scores_say_which_cuts_there_are():
     rng = np.random.default_rng(1)
     score, group = rng.choice([1, 2, 3], 600, p=[0.2, 0.5, 0.3]), rng.choice(list("ab"), 600)
-    result = es.audit(rng.integers(0, 2, 600), score, sensitive_features=group)
-    block = result.block(ImpactRatios)
+    block = es.audit(None, score, sensitive_features=group).block(ImpactRatios)
     assert block.cuts == ("above 2", "above 1")
-    note = block.tables()[0].note
-    assert ("as few as 10%, 20%" in note) == bool(block.missing)
     assert block.missing[:2] == (0.1, 0.2)
-    burden = es.audit(
-        rng.integers(0, 2, 600),
-        score,
-        sensitive_features=group,
-        words=es.Words(selected_is="bad"),
-    )
-    assert "bad for a person" in burden.block(ImpactRatios).tables()[0].note
+    assert "10%, 20%" in block.tables()[0].note
