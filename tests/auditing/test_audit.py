@@ -197,11 +197,6 @@ def test_compas_rates_are_those_published(compas_folder):
     assert "47.7% of group Caucasian" in second.text
     # A high score is no favour here: the words say who is ranked too low, not who is worse off.
     assert third.text.index("Caucasian") < third.text.index("African-American")
-    gap = result.worst("inter_group")
-    cross = es.metrics.auc_gap(
-        data.y, data.raw["decile_score"], sensitive_features=data.groups, constraint="inter_group"
-    )
-    assert abs(gap.value) == pytest.approx(cross, abs=1e-12)
 
 
 # ---------------------------------------------------------------------- ways in
@@ -209,16 +204,14 @@ def test_compas_rates_are_those_published(compas_folder):
 
 def test_same_input_same_bytes_and_random_state():
     y, score, group, _ = draw(6, n=200, levels=None)
-    one, two, three = (
-        es.audit(y, score, sensitive_features=group, random_state=seed, constraints=every_family())
-        for seed in (0, 0, 1)
-    )
+    asked = dict(sensitive_features=group, constraints=["bnsp", es.RocConstraint(rates=RATES)])
+    one, two, three = (es.audit(y, score, **asked, random_state=seed) for seed in (0, 0, 1))
     assert one.to_json() == two.to_json()
-    for gap, other in zip(one.gaps, three.gaps, strict=True):
-        assert gap.family == "rate" or (gap.low, gap.p_value) == (other.low, other.p_value)
-        assert (gap.value, gap.high) == (other.value, other.high) or gap.low < 0.0
     first, third = one.roc_gaps[0], three.roc_gaps[0]
     assert not np.array_equal(first.simultaneous_low, third.simultaneous_low)
+    assert one.gaps[0] == three.gaps[0]
+    # People are kept for comparisons, but not shown.
+    assert replace(one, _rows=None).to_json() == one.to_json()
 
 
 def test_an_increasing_map_changes_no_gap():
@@ -284,8 +277,9 @@ def test_zero_weights_count_for_nothing():
     weight = np.ones(len(y))
     weight[4:14] = 0.0
     result = es.audit(y, score, sensitive_features=group, sample_weight=weight)
-    kept = es.audit(y[weight > 0], score[weight > 0], sensitive_features=group[weight > 0])
-    assert "10 rows have weight zero" in " ".join(result.warnings)
+    some = weight > 0
+    kept = es.audit(y[some], score[some], sensitive_features=group[some])
+    assert "10 rows" in " ".join(result.warnings)
     assert [g.value for g in result.gaps] == pytest.approx([g.value for g in kept.gaps])
     assert result.sample.n == len(y) - 10
 
@@ -293,9 +287,9 @@ def test_zero_weights_count_for_nothing():
 def test_many_groups_keep_the_worst_pairs_and_say_so():
     y, score, group, _ = draw(15, n=1200, n_groups=12, levels=None)
     result = es.audit(y, score, sensitive_features=group, constraints=every_family())
-    assert len(result.gaps) == 10 * (2 + len(CATALOGUE) + 2 * len(RATES))
-    assert result.n_gaps == 66 * (2 + len(CATALOGUE) + 2 * len(RATES))
-    assert "56 of 66 pairs are left out" in result.omitted[0]
+    kinds = 2 + len(CATALOGUE) + 2 * len(RATES)
+    assert (len(result.gaps), result.n_gaps) == (10 * kinds, 66 * kinds)
+    assert "56 of 66 pairs" in result.omitted[0]
     rows = Rows(y, score.tolist(), group)
     main = [int(name) for name in result.main_groups]
     assert len(main) == 10
@@ -469,15 +463,17 @@ def test_two_people_of_a_third_group_do_not_silence_an_audit():
 
 def test_a_score_the_wrong_way_round_and_groups_that_look_alike_are_pointed_out():
     y, score, group, _ = draw(3, n=400, levels=None)
-    asked = dict(constraints="bnsp")
-    result = es.audit(y, -score, sensitive_features=np.array(["Men", "men "])[group], **asked)
-    assert "positives below negatives" in result.warnings[0]
-    assert "'Men' and 'men '" in result.warnings[1]
-    assert es.audit(y, score, sensitive_features=group, **asked).warnings == ()
     low = es.Cuts(between=(0.1, 0.4), selected="low")  # as of a probability of default
-    assert es.audit(y, -score, sensitive_features=group, cuts=low, **asked).warnings == ()
-    odd = es.audit(y, score, sensitive_features=group, cuts=low, **asked)
-    assert "positives above negatives" in odd.warnings[0]
+
+    def warnings(score, names=group, cuts=None):
+        asked = dict(constraints="bnsp", cuts=cuts)
+        return es.audit(y, score, sensitive_features=names, **asked).warnings
+
+    wrong, alike = warnings(-score, np.array(["Men", "men "])[group])
+    assert "positives below" in wrong
+    assert "'Men' and 'men '" in alike
+    assert warnings(score) == warnings(-score, cuts=low) == ()
+    assert "positives above" in warnings(score, cuts=low)[0]
 
 
 def test_who_ranks_higher_follows_from_who_is_compared():
@@ -492,10 +488,3 @@ def test_who_ranks_higher_follows_from_who_is_compared():
             assert notion.ranks_higher == np.sign(shifted.worst(notion.name).value)
     with pytest.raises(ValueError, match="'nothing'"):
         shifted.worst("nothing")
-
-
-def test_people_are_kept_but_not_shown():
-    y, score, group, _ = draw(17, n=100, levels=None)
-    result = es.audit(y, score, sensitive_features=group)
-    assert not any(name.startswith("_") for name in result.to_dict())
-    assert replace(result, _rows=None).to_json() == result.to_json()

@@ -80,30 +80,27 @@ def test_an_audit_in_python_says_what_it_was_made_of():
 
 def test_the_hash_of_the_columns_is_of_what_matters_to_the_numbers():
     y, score, group, weight = draw(3, n=200, weights="real")
-    cluster = np.arange(len(y)) // 2
-    made = dict(sensitive_features=group, sample_weight=weight, cluster=cluster)
+    pairs = np.arange(len(y)) // 2
 
-    def digest(y=y, score=score, **other):
-        return data_sha256(es.GroupedScores.from_arrays(y, score, **(made | other)))
+    def digest(y=y, score=score, group=group, weight=weight, cluster=pairs):
+        return data_sha256(table_of(y, score, group, weight, cluster))
 
     known = digest()
-    assert known == digest(cluster=[f"c{9999 - k}" for k in cluster])  # other names, same clusters
-    assert known == digest(score=score.tolist(), sensitive_features=[str(g) for g in group])
+    assert known == digest(cluster=[f"c{9999 - k}" for k in pairs])  # other names, same clusters
+    assert known == digest(score=score.tolist(), group=[str(g) for g in group])
     changed = [
         digest(y=1 - y),
         digest(score=np.where(np.arange(len(y)) == 9, np.nextafter(score, 9.0), score)),
-        digest(sensitive_features=1 - group),
-        digest(sensitive_features=np.array(["x", "y"])[group]),
-        digest(sample_weight=weight * 2),
+        digest(group=1 - group),
+        digest(group=np.array(["x", "y"])[group]),
+        digest(weight=weight * 2),
         digest(cluster=np.arange(len(y)) // 3),
         digest(cluster=None),
     ]
     assert len({known, *changed}) == len(changed) + 1
-    plain = dict(cluster=None, sample_weight=None)
     order = np.random.default_rng(0).permutation(len(y))
-    assert digest(**plain) == digest(
-        y[order], score[order], **{**plain, "sensitive_features": group[order]}
-    )
+    moved = (part[order] for part in (y, score, group))
+    assert digest(weight=None, cluster=None) == digest(*moved, None, None)
 
 
 def test_it_is_kept_read_back_and_described_by_the_schema(declared, tmp_path):

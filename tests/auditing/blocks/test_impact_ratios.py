@@ -69,18 +69,6 @@ def test_rates_and_ratios_are_those_of_a_cut():
         )
 
 
-def test_a_reference_group_is_the_one_against():
-    y, score, group = uneven()
-    result = es.audit(y, score, sensitive_features=group, constraints="bnsp", reference_group="men")
-    block = result.block(ImpactRatios)
-    assert set(block.ratios.against) == {"men"}
-    assert np.isnan(block.ratios.ratio.value[0]).all()  # nobody of them is selected
-    assert block.ratios.ratio.value[3, 1] == pytest.approx(0.5 / 0.3)
-    second = block.tables()[1]
-    assert second.columns[-1].startswith("ratio to men")
-    assert "hold one by one" in second.note
-
-
 def test_tied_scores_say_which_cuts_there_are():
     rng = np.random.default_rng(1)
     score, group = rng.choice([1, 2, 3], 600, p=[0.2, 0.5, 0.3]), rng.choice(list("ab"), 600)
