@@ -250,7 +250,7 @@ def test_a_certificate_is_one_statement_about_all_rates_and_pairs():
     assert read.certificate == certificate
 
 
-def test_certificates_of_one_group_of_all_others_and_of_an_empty_cell():
+def test_certificates_of_one_group_and_of_all_others():
     y, score, group = even_people(3_000, groups=3)
 
     def certificate(groups, **asked):
@@ -258,16 +258,11 @@ def test_certificates_of_one_group_of_all_others_and_of_an_empty_cell():
 
     assert certificate(np.zeros(len(y))) is None
     others = certificate(group, reference_group=es.ALL_OTHERS)
-    order = [[es.ALL_OTHERS, str(k)] for k in range(3)]
-    each = [np.where(group == k, str(k), es.ALL_OTHERS) for k in range(3)]
+    recoded = {str(k): np.where(group == k, str(k), es.ALL_OTHERS) for k in range(3)}
     assert others.reach == max(
-        certificate(one, group_order=names).reach for one, names in zip(each, order, strict=True)
+        certificate(names, group_order=[es.ALL_OTHERS, k]).reach for k, names in recoded.items()
     )
     assert certificate(group, reference_group=0).reach <= certificate(group).reach
-    y, score, group = even_people(60)
-    empty = es.audit(np.where(group == 1, 0, y), score, sensitive_features=group)
-    assert not empty.certificate.certified
-    assert not re.search(r"\b(nan|inf)\b", str(empty))
 
 
 # ---------------------------------------------------------------------- what must not matter

@@ -37,6 +37,11 @@ def test_by_hand():
     assert first.rows[3][5].startswith("0.60 (")
     assert ("", "", "women", "50.0% (43.1% to 56.9%)", "1 (the highest)") in second.rows
     assert "Four fifths" in first.note
+    men = es.audit(y, score, sensitive_features=group, constraints="bnsp", reference_group="men")
+    found = men.block(ImpactRatios).ratios
+    assert set(found.against) == {"men"}
+    assert np.isnan(found.ratio.value[0]).all()  # nobody of them is selected
+    assert found.ratio.value[3, 1] == pytest.approx(0.5 / 0.3)
 
 
 def test_rates_and_ratios_are_those_of_a_cut():
