@@ -11,6 +11,7 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -205,29 +206,6 @@ def test_compas_from_the_environment_variable(monkeypatch: pytest.MonkeyPatch) -
     assert load_compas().X.shape == (9388, 16)
     monkeypatch.setenv("EVENSCORE_DATA", str(Path(str(COMPAS_FOLDER)) / "compas"))
     assert load_compas().X.shape == (9388, 16)
-
-
-def area_between_rocs(data: Dataset) -> float:
-    """ABROCA of the decile scores: the curves are polygons, so every crossing is inserted."""
-    curves = []
-    for group in data.group_order:
-        of_group = data.raw["decile_score"][data.groups == group]
-        label = data.y[data.groups == group]
-        cuts = np.arange(11, 0, -1)
-        curves.append([[np.mean(of_group[label == c] >= t) for t in cuts] for c in (0, 1)])
-    rates = np.unique(np.concatenate([curves[0][0], curves[1][0]]))
-    gap = np.subtract(*(np.interp(rates, fpr, tpr) for fpr, tpr in curves))
-    left, right, width = gap[:-1], gap[1:], np.diff(rates)
-    total = np.abs(left) + np.abs(right)
-    crossing = left * right < 0
-    triangles = (left**2 + right**2) / np.where(total > 0, total, 1.0)
-    return float(np.sum(width * np.where(crossing, triangles, total)) / 2)
-
-
-@needs_compas
-def test_the_unfiltered_two_years_table_gives_the_published_abroca() -> None:
-    data = load_compas(COMPAS_FOLDER, version="two-years-all")
-    assert area_between_rocs(data) == pytest.approx(0.015815, abs=5e-7)
 
 
 # COMPAS, made-up files in the published form
@@ -471,12 +449,8 @@ def test_a_split_takes_the_largest_remainders() -> None:
     _, test = stratified_split(y, groups, ("a", "b"), 3, 0)
     counts = [int(np.sum((y[test] == c) & (groups[test] == g))) for c in (0, 1) for g in "ab"]
     assert counts == [1, 1, 1, 0]
-
-
-def test_a_split_refuses_an_impossible_size_and_a_group_outside_the_order() -> None:
-    y, groups = np.array([0, 1]), np.array(["a", "b"])
-    with pytest.raises(ValueError, match="2 test rows"):
-        stratified_split(y, groups, ("a", "b"), 2, 0)
+    with pytest.raises(ValueError, match="10 test rows"):
+        stratified_split(y, groups, ("a", "b"), 10, 0)
     with pytest.raises(ValueError, match="group order"):
         stratified_split(y, groups, ("a",), 1, 0)
 
@@ -504,19 +478,10 @@ def test_columns_keep_their_order_and_categories_are_sorted() -> None:
 
 
 def test_a_dataset_refuses_parts_of_different_length() -> None:
-    parts: dict[str, Any] = {
-        "name": "bad",
-        "X": np.zeros((2, 1)),
-        "y": np.array([0, 1]),
-        "groups": np.array(["a", "b"]),
-        "group_order": ("a", "b"),
-        "feature_names": ("x",),
-        "train": np.array([0]),
-        "test": np.array([1]),
-    }
-    with pytest.raises(ValueError, match="y has 1 rows but X has 2"):
-        Dataset(**(parts | {"y": np.array([0])}))
+    known = load_german()
+    with pytest.raises(ValueError, match="y has 999 rows"):
+        replace(known, y=known.y[1:])
     with pytest.raises(ValueError, match="2 feature names"):
-        Dataset(**(parts | {"feature_names": ("x", "z")}))
-    with pytest.raises(ValueError, match="has no raw table"):
-        Dataset(**parts).frame()
+        replace(known, feature_names=("x", "z"))
+    with pytest.raises(ValueError, match="raw table"):
+        replace(known, raw={}).frame()
