@@ -174,7 +174,6 @@ def test_every_group_against_one(people, result):
         assert sorted([sign * gap.low, sign * gap.high]) == pytest.approx(
             [twin.low, twin.high], abs=near
         )
-    assert any("reference group" in text for text in against.omitted)
 
 
 def test_all_others_are_recoded_columns(people):

@@ -171,7 +171,6 @@ def test_facts_that_change_no_number_change_nothing_else(declared):
     )
     assert [str(finding) for finding in declared.findings] == [str(f) for f in plain.findings]
     assert declared.warnings[1:] == plain.warnings
-    assert audit().settings.tolerance == 0.05
     assert audit(declared={}).to_json() == audit().to_json()
 
 

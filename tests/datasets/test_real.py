@@ -52,6 +52,7 @@ LOADERS: dict[str, Callable[[], Dataset]] = {
     ],
 )
 def data(request: pytest.FixtureRequest) -> Dataset:
+    """Reading all six takes two seconds, which the first test of each is charged with."""
     return LOADERS[request.param]()
 
 
