@@ -245,6 +245,7 @@ def test_an_empty_cell_is_said_and_the_rest_computed():
         y[keep], score[keep], sensitive_features=group[keep], constraints=every_family()
     )
     assert "no positives of 2" in result.warnings[0]
+    assert any("–" in row for row in result.block(CutsInUse).tables()[0].rows)
     for gap in result.gaps:
         undefined = gap.name in ("intra_group", "bnsp", "inter_group") and "2" in gap.second
         assert np.isnan(gap.value) == np.isnan(gap.low)
