@@ -1,9 +1,6 @@
 """The answer that a report opens with agrees with the verdicts, and says what can be done."""
 
-import re
-
 import numpy as np
-import pytest
 
 import evenscore as es
 
@@ -36,59 +33,43 @@ def test_an_unfair_score():
         assert part in learn
     assert "unlawful" in repair
     assert "slider" in cut
-
-
-def test_thresholds_are_learned_by_the_shares_they_select():
-    y, score, sex = people(8000, 1.0)
-    cut = float(np.quantile(score, 0.75))
-    cuts = es.Cuts(thresholds=cut)
-    result = es.audit(y, score, sensitive_features=sex, cuts=cuts)
-    assert result.answer.verdict == "gap"
-    assert "--cuts everyone=0.25 " in result.answer.remedies[0]
+    # Thresholds are learned by the shares they select, and without outcomes it is about selection.
+    cuts = es.Cuts(thresholds=float(np.quantile(score, 0.75)))
+    answer = es.audit(y, score, sensitive_features=sex, cuts=cuts).answer
+    assert "--cuts everyone=0.25 " in answer.remedies[0]
+    answer = es.audit(None, score, sensitive_features=sex).answer
+    assert answer.verdict == "gap"
+    assert "--equal selection" in answer.remedies[0]
 
 
 def test_a_fair_score_with_many_people():
     y, score, sex = people(30_000, 0.0)
-    result = es.audit(y, score, sensitive_features=sex, words=LOAN)
-    assert result.answer.verdict == "even"
-    assert str(result.answer).startswith("Yes. ")
-    assert "both kinds of error" in result.answer.text
-    assert result.answer.remedies[0].startswith("Nothing needs to be done")
+    answer = es.audit(y, score, sensitive_features=sex, words=LOAN).answer
+    assert answer.verdict == "even"
+    assert str(answer).startswith("Yes. ")
+    assert "both kinds of error" in answer.text
+
+
+def test_where_there_is_nothing_to_compare():
+    y, score, sex = people(400, 0.5)
+    none = es.Cuts(between=(0.001, 0.002))
+    for values, groups, cuts in (
+        (score, np.full(400, "f"), None),
+        (np.zeros(400), sex, None),
+        (np.where(y, 1.0, 0.0), sex, none),
+    ):
+        answer = es.audit(y, values, sensitive_features=groups, cuts=cuts).answer
+        assert answer.short == "Cannot tell"
+        assert answer.text
 
 
 def test_few_people_cannot_tell_and_how_many_more_it_takes():
     y, score, sex = people(300, 0.0)
     result = es.audit(y, score, sensitive_features=sex)
     assert result.answer.short == "Cannot tell"
-    seen = max(abs(gap.value) for gap in result.cut_gaps)
-    told = f"{100 * seen:.1f}".removesuffix(".0")
-    assert f"{told} percentage points." in result.answer.text
     certificate = result.certificate
     times = certificate.needed / certificate.smallest[1]
     assert f"about {times:.2g} times as many" in result.answer.remedies[0]
-
-
-@pytest.mark.parametrize("kind", ["one group", "equal scores", "no cut"])
-def test_where_there_is_nothing_to_compare(kind):
-    y, score, sex = people(400, 0.5)
-    options = {}
-    if kind == "one group":
-        sex = np.full(400, "f")
-    elif kind == "equal scores":
-        score = np.zeros(400)
-    else:
-        score = np.where(y, 1.0, 0.0)
-        options["cuts"] = es.Cuts(between=(0.001, 0.002))
-    result = es.audit(y, score, sensitive_features=sex, **options)
-    assert result.answer.short == "Cannot tell"
-    assert result.answer.text
-
-
-def test_without_outcomes_it_is_about_selection():
-    _, score, sex = people(8000, 1.0)
-    result = es.audit(None, score, sensitive_features=sex)
-    assert result.answer.verdict == "gap"
-    assert "--equal selection" in result.answer.remedies[0]
 
 
 def test_it_is_stored_and_never_changes_its_mind():
@@ -116,9 +97,8 @@ def test_a_tolerance_that_nothing_could_be_beyond_is_said_to_be_too_coarse():
 
     coarse = answer(0.05)
     assert coarse.verdict == "even"
-    assert "too coarse for such rates" in coarse.text
-    assert re.search(r"\d\.\d% for group a and \d\.\d% for group b\.$", coarse.text)
-    assert "Nothing needs to be done" not in " ".join(coarse.remedies)
+    assert "too coarse" in coarse.text
+    assert "% for group b" in coarse.text
     assert "--tolerance" in coarse.remedies[0]
     fine = answer(0.01)
     assert fine.verdict == "gap"

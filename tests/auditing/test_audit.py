@@ -1,6 +1,7 @@
 """The audit: every number against a naive reference, and every kind of bad input."""
 
 import json
+import re
 from dataclasses import replace
 
 import jsonschema
@@ -9,11 +10,11 @@ import pytest
 from audit_schema import audit_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.making import draw, every_family
+from support.making import draw, every_family, table_of
 from support.reference import Rows, split_roc
 
 import evenscore as es
-from evenscore import GroupedScores, datasets
+from evenscore import datasets
 from evenscore.auditing.audit import MAX_GROUPS, audit_scores
 from evenscore.auditing.blocks import CutsInUse
 from evenscore.gaps.catalogue import CATALOGUE
@@ -78,6 +79,7 @@ def test_holm_runs_over_all_gaps(case):
     for position, gap in enumerate(ordered):
         running = max(running, min(1.0, gap.p_value * (len(ordered) - position)))
         assert gap.adjusted_p_value == pytest.approx(running, rel=1e-12)
+        assert result.detectable(gap) > result.settings.tolerance
 
 
 def test_roc_gaps_at_rates_and_curves(case):
@@ -160,11 +162,6 @@ def test_fair_cuts_are_fair(case):
         assert fair.exact
 
 
-def test_detectable_gaps(case):
-    result = case[1]
-    assert all(result.detectable(gap) > result.settings.tolerance for gap in result.gaps)
-
-
 def test_probabilities_are_compared_with_what_happened():
     rng = np.random.default_rng(0)
     p = rng.uniform(size=4000)
@@ -196,16 +193,10 @@ def test_compas_rates_are_those_published(compas_folder):
     np.testing.assert_array_equal(np.round(100 * fnr, 2), [27.99, 47.72])
     first, second, third = result.findings[:3]
     assert {first.kind, second.kind, third.kind} == {"gap"}
-    for text, rates in ((first.text, ("44.8%", "23.5%")), (second.text, ("28.0%", "47.7%"))):
-        for rate, group in zip(rates, ("African-American", "Caucasian"), strict=True):
-            assert f"{rate} of group {group}" in text
+    assert "44.8% of group African-American" in first.text
+    assert "47.7% of group Caucasian" in second.text
     # A high score is no favour here: the words say who is ranked too low, not who is worse off.
     assert third.text.index("Caucasian") < third.text.index("African-American")
-    gap = result.worst("inter_group")
-    cross = es.metrics.auc_gap(
-        data.y, data.raw["decile_score"], sensitive_features=data.groups, constraint="inter_group"
-    )
-    assert abs(gap.value) == pytest.approx(cross, abs=1e-12)
 
 
 # ---------------------------------------------------------------------- ways in
@@ -213,16 +204,14 @@ def test_compas_rates_are_those_published(compas_folder):
 
 def test_same_input_same_bytes_and_random_state():
     y, score, group, _ = draw(6, n=200, levels=None)
-    one, two, three = (
-        es.audit(y, score, sensitive_features=group, random_state=seed, constraints=every_family())
-        for seed in (0, 0, 1)
-    )
+    asked = dict(sensitive_features=group, constraints=["bnsp", es.RocConstraint(rates=RATES)])
+    one, two, three = (es.audit(y, score, **asked, random_state=seed) for seed in (0, 0, 1))
     assert one.to_json() == two.to_json()
-    for gap, other in zip(one.gaps, three.gaps, strict=True):
-        assert gap.family == "rate" or (gap.low, gap.p_value) == (other.low, other.p_value)
-        assert (gap.value, gap.high) == (other.value, other.high) or gap.low < 0.0
     first, third = one.roc_gaps[0], three.roc_gaps[0]
     assert not np.array_equal(first.simultaneous_low, third.simultaneous_low)
+    assert one.gaps[0] == three.gaps[0]
+    # People are kept for comparisons, but not shown.
+    assert replace(one, _rows=None).to_json() == one.to_json()
 
 
 def test_an_increasing_map_changes_no_gap():
@@ -256,6 +245,7 @@ def test_an_empty_cell_is_said_and_the_rest_computed():
         y[keep], score[keep], sensitive_features=group[keep], constraints=every_family()
     )
     assert "no positives of 2" in result.warnings[0]
+    assert any("–" in row for row in result.block(CutsInUse).tables()[0].rows)
     for gap in result.gaps:
         undefined = gap.name in ("intra_group", "bnsp", "inter_group") and "2" in gap.second
         assert np.isnan(gap.value) == np.isnan(gap.low)
@@ -270,17 +260,16 @@ def test_an_empty_cell_is_said_and_the_rest_computed():
     assert es.AuditResult.from_dict(result.to_dict()).to_json() == result.to_json()
 
 
-@pytest.mark.parametrize("constant", [-3.5, 1e300])
-def test_constant_scores(constant):
+def test_constant_scores():
     y, _, group, _ = draw(13, n=100)
-    result = es.audit(y, np.full(len(y), constant), sensitive_features=group)
-    assert not any(finding.kind == "even" for finding in result.findings)
+    score = np.full(len(y), 1e300)
+    result = es.audit(y, score, sensitive_features=group, constraints=every_family())
+    assert not any(finding.kind in ("gap", "even") for finding in result.findings)
     assert result.auc.value == 0.5
-    assert all(gap.value == 0.0 for gap in result.gaps if gap.family == "auc")
+    assert all(gap.value == 0.0 for gap in result.gaps if gap.family in ("auc", "roc"))
     rates = result.cut_gaps
-    assert all(np.isnan(gap.value) and "all scores are equal" in gap.warnings[0] for gap in rates)
-    assert "all scores are equal" in result.block(CutsInUse).reason
-    assert "All scores are equal" in " ".join(result.warnings)
+    assert all(np.isnan(gap.value) and "scores are equal" in gap.warnings[0] for gap in rates)
+    assert "scores are equal" in result.block(CutsInUse).reason
     json.loads(result.to_json())
 
 
@@ -289,8 +278,9 @@ def test_zero_weights_count_for_nothing():
     weight = np.ones(len(y))
     weight[4:14] = 0.0
     result = es.audit(y, score, sensitive_features=group, sample_weight=weight)
-    kept = es.audit(y[weight > 0], score[weight > 0], sensitive_features=group[weight > 0])
-    assert "10 rows have weight zero" in " ".join(result.warnings)
+    some = weight > 0
+    kept = es.audit(y[some], score[some], sensitive_features=group[some])
+    assert "10 rows" in " ".join(result.warnings)
     assert [g.value for g in result.gaps] == pytest.approx([g.value for g in kept.gaps])
     assert result.sample.n == len(y) - 10
 
@@ -298,9 +288,9 @@ def test_zero_weights_count_for_nothing():
 def test_many_groups_keep_the_worst_pairs_and_say_so():
     y, score, group, _ = draw(15, n=1200, n_groups=12, levels=None)
     result = es.audit(y, score, sensitive_features=group, constraints=every_family())
-    assert len(result.gaps) == 10 * (2 + len(CATALOGUE) + 2 * len(RATES))
-    assert result.n_gaps == 66 * (2 + len(CATALOGUE) + 2 * len(RATES))
-    assert "56 of 66 pairs are left out" in result.omitted[0]
+    kinds = 2 + len(CATALOGUE) + 2 * len(RATES)
+    assert (len(result.gaps), result.n_gaps) == (10 * kinds, 66 * kinds)
+    assert "56 of 66 pairs" in result.omitted[0]
     rows = Rows(y, score.tolist(), group)
     main = [int(name) for name in result.main_groups]
     assert len(main) == 10
@@ -316,8 +306,8 @@ def test_many_groups_keep_the_worst_pairs_and_say_so():
 
 
 def test_an_identifier_is_no_group():
-    n = 100_000
-    with pytest.raises(ValueError, match=rf"100,000 groups.*at most {MAX_GROUPS}.*identifier"):
+    n = MAX_GROUPS + 1
+    with pytest.raises(ValueError, match=rf"at most {MAX_GROUPS}.*identifier"):
         es.audit(np.arange(n) % 2, np.arange(n), sensitive_features=np.arange(n))
 
 
@@ -339,52 +329,35 @@ def test_large_cells_take_dkw_bands_and_coarse_cuts():
     assert np.all(np.ptp(rates, axis=1) <= fair.tolerance + 1e-12)
 
 
-GOOD = dict(
-    y_true=[0, 1, 0, 1, 0, 1],
-    y_score=[0.1, 0.6, 0.3, 0.8, 0.4, 0.5],
-    sensitive_features=["a", "a", "b", "b", "a", "b"],
-)
 BAD = {
-    "NaN score": (dict(y_score=[0.1, np.nan, 0.3, 0.8, 0.4, 0.5]), "y_score is NaN at row 1"),
-    "infinite": (dict(y_score=[0.1, np.inf, 0.3, 0.8, 0.4, 0.5]), "y_score is infinite at row 1"),
-    "missing group": (
-        dict(sensitive_features=["a", None, "b", "b", "a", "b"]),
-        "sensitive_features .* row 1",
+    "y_score .* row 1": dict(y_score=[0.1, np.nan, 0.3, 0.8, 0.4, 0.5]),
+    "nobody": dict(sample_weight=[0] * 6),
+    "no positives": dict(y_true=[0] * 6),
+    "there is no y_true": dict(y_true=None, pos_label=1),
+    "bnsp needs": dict(y_true=None, constraints="bnsp"),
+    "negatives need": dict(y_true=None, cuts=es.Cuts(at=(0.5,), of="negatives")),
+    "low scores": dict(
+        cuts=es.Cuts(at=(0.5,), selected="low"),
+        constraints=es.RateConstraint("fpr", cuts=es.Cuts(at=(0.5,))),
     ),
-    "lengths": (dict(y_score=[0.1, 0.2]), "differ in length"),
-    "weights' length": (dict(sample_weight=[1.0]), "differ in length"),
-    "negative weight": (dict(sample_weight=[1, 1, -1, 1, 1, 1]), "negative at row 2"),
-    "all weights zero": (dict(sample_weight=[0] * 6), "nobody to audit"),
-    "no rows": (dict(y_true=[], y_score=[], sensitive_features=[]), "nobody to audit"),
-    "one class": (dict(y_true=[0] * 6), "no positives at all"),
-    "three labels": (dict(y_true=[0, 1, 2, 1, 0, 1]), "two labels"),
-    "guess the label": (dict(y_true=list("ynynyn")), "say which is positive with pos_label"),
-    "wrong label": (dict(y_true=list("ynynyn"), pos_label="z"), "pos_label 'z' is not a label"),
-    "a label of nothing": (dict(y_true=None, pos_label=1), "there is no y_true"),
-    "errors of nobody": (dict(y_true=None, constraints="bnsp"), "bnsp needs outcomes"),
-    "shares of nobody": (
-        dict(y_true=None, cuts=es.Cuts(at=(0.5,), of="negatives")),
-        "shares of negatives need outcomes",
+    "^tolerance .* 0.7": dict(tolerance=0.7),
+    "^confidence_level .* 95": dict(confidence_level=95),
+    "^random_state": dict(random_state=None),
+    "^title": dict(title=3),
+    # Another look at the same gap would cost all the others power, and two of a name confuse.
+    "one name, bnsp": dict(constraints=["bnsp", "bnsp"]),
+    "one name, mine": dict(
+        constraints=[
+            es.AucConstraint.from_gap_weights(w, name="mine") for w in ([1, 0, 0, 0, 0], [1] * 5)
+        ]
     ),
-    "both sides": (
-        dict(
-            cuts=es.Cuts(at=(0.5,), selected="low"),
-            constraints=es.RateConstraint("fpr", cuts=es.Cuts(at=(0.5,))),
-        ),
-        "The cuts in use select low scores, and a constraint is about cuts that do not",
-    ),
-    "tolerance": (dict(tolerance=0.7), "tolerance must lie strictly between 0 and 0.5"),
-    "no tolerance": (dict(tolerance=True), "tolerance must lie"),
-    "level": (dict(confidence_level=95), "confidence_level must lie strictly"),
-    "seed": (dict(random_state=None), "random_state must be a whole number"),
-    "title": (dict(title=3), "title must be text"),
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_bad_input_gets_one_sentence(name):
-    change, message = BAD[name]
-    arguments = {**GOOD, **change}
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input_gets_one_sentence(message):
+    arguments = {"y_true": [0, 1] * 3, "y_score": range(6), "sensitive_features": list("aabbab")}
+    arguments |= BAD[message]
     with pytest.raises(ValueError, match=message) as caught:
         es.audit(arguments.pop("y_true"), arguments.pop("y_score"), **arguments)
     assert "\n" not in str(caught.value)
@@ -396,102 +369,70 @@ PERSON = st.tuples(
     st.sampled_from(["a", "b", "{group}", "<i>"]),
     st.sampled_from([0.0, 1.0, 1.0, 2.5]),
 )
+LOW = es.Cuts(thresholds=(1.0, -1.5), selected="low", inclusive=True)
 
 
 @settings(max_examples=12)
-@given(st.lists(PERSON, max_size=24), st.booleans())
-def test_any_people_give_a_valid_audit_or_one_sentence(people, weighted):
+@given(st.lists(PERSON, max_size=24), st.booleans(), st.booleans(), st.sampled_from([None, LOW]))
+def test_any_people_give_a_valid_audit_or_one_sentence(people, weighted, known, cuts):
     y, score, group, weight = ([person[k] for person in people] for k in range(4))
+    asked = dict(sample_weight=weight if weighted else None, cuts=cuts)
     try:
-        result = es.audit(
-            y, score, sensitive_features=group, sample_weight=weight if weighted else None
-        )
+        result = es.audit(y if known else None, score, sensitive_features=group, **asked)
     except ValueError as error:
         told = str(error)
-        if "nobody to audit" in told or "at all" in told:
+        if "nobody to audit" in told or (known and "at all" in told):
             return
         raise
     jsonschema.Draft202012Validator(audit_schema()).validate(json.loads(result.to_json()))
     assert es.AuditResult.from_dict(result.to_dict()).to_json() == result.to_json()
-    assert str(result)
+    assert not re.search(r"\bnan\b", str(result))
     assert "<i>" not in result._repr_html_()
-    for estimate in (result.auc, *result.auc_by_group, *result.gaps):
+    ranked = (result.auc, *result.auc_by_group) if known else ()
+    for estimate in (*ranked, *result.gaps):
         assert not np.isnan(estimate.low) or estimate.warnings
 
 
-@pytest.mark.parametrize(
-    "constraints",
-    [
-        ["bnsp", "bnsp"],
-        [es.RocConstraint(interval=(0.1, 0.2)), es.RocConstraint(on="negatives", rates=(0.1,))],
-        [es.AucConstraint.from_gap_weights(w, name="mine") for w in ([1, 0, 0, 0, 0], [1] * 5)],
-    ],
-)
-def test_one_gap_is_not_audited_twice(constraints):
-    """Another look at the same gap would cost all the others power, and two of a name confuse."""
-    with pytest.raises(ValueError, match="one name") as caught:
-        es.audit(GOOD["y_true"], GOOD["y_score"], sensitive_features=GOOD["sensitive_features"],
-                 constraints=constraints)  # fmt: skip
-    assert "\n" not in str(caught.value)
-
-
 def test_notes_about_a_table_come_first_among_the_warnings():
-    scores = GroupedScores.from_arrays(*(draw(5, n=200)[:2]), sensitive_features=draw(5, n=200)[2])
-    result = audit_scores(scores, constraints="bnsp", notes=["3 rows were left out."])
+    result = audit_scores(table_of(*draw(5)), constraints="bnsp", notes=["3 rows were left out."])
     assert result.warnings[0] == "3 rows were left out."
     assert es.AuditResult.from_dict(result.to_dict()).warnings == result.warnings
 
 
 # ---------------------------------------------------------------------- ties
 
-TIED = {
-    "constant": lambda y, rng: np.zeros(len(y)),
-    "two levels": lambda y, rng: (rng.uniform(size=len(y)) < 0.2 + 0.4 * y).astype(float),
-}
 
-
-@pytest.mark.parametrize("kind", TIED)
-def test_an_even_score_with_ties_has_no_gap(kind):
+def test_an_even_score_with_ties_has_no_gap():
     rng = np.random.default_rng(1)
     y, group = np.tile([0, 1], 1000), np.repeat(["a", "b"], 1000)
-    score = TIED[kind](y, rng)
+    score = (rng.uniform(size=len(y)) < 0.2 + 0.4 * y).astype(float)
     result = es.audit(y, score, sensitive_features=group, constraints=every_family())
-    assert result.beyond == ()
-    assert result.beyond_alone == ()
+    assert result.beyond == result.beyond_alone == ()
     assert "gap" not in [finding.kind for finding in result.findings]
     assert all(abs(gap.value) < 0.08 for gap in result.gaps if not np.isnan(gap.value))
     assert all(abs(curve.supremum) < 0.08 for curve in result.roc_gaps)
-    assert all(np.abs(curve.value).max() < 0.08 for curve in result.roc_gaps)
     assert not any(c.lacking == "evenness" for c in result.roc_certificates)
     gap = result.headings["ROC gaps at a cut"][1]
     assert "ties" in gap.words
-    assert "ties split" in gap.method
-    if kind == "constant":
-        assert gap.words.count("25.0%") == 2
-        assert gap.warnings[0].count("0.0%") == 2
+    assert "ties" in gap.method
 
 
 def test_exchanging_groups_never_favours_the_other():
     rng = np.random.default_rng(2)
-    for shift in (0.8,):
-        y, group = rng.integers(0, 2, 1500), rng.integers(0, 2, 1500)
-        score = np.clip(np.round(rng.normal(size=1500) + y + shift * group), -1, 3)
-        favoured = set()
-        for order in ((0, 1), (1, 0)):
-            result = es.audit(
-                y, score, sensitive_features=group, group_order=order, constraints=every_family()
-            )
-            gaps = [gap for gap in result.beyond if gap.family == "roc"]
-            assert gaps
-            favoured |= {gap.second if gap.value > 0 else gap.first for gap in gaps}
-            rates = {gap.name: gap for gap in result.cut_gaps}
-            for name, more in (("fpr_gap", 1.0), ("fnr_gap", -1.0)):
-                gap = rates[name]
-                favoured.add(gap.first if more * gap.value > 0 else gap.second)
-        assert favoured == {"1" if shift > 0 else "0"}
+    y, group = rng.integers(0, 2, 1500), rng.integers(0, 2, 1500)
+    score = np.clip(np.round(rng.normal(size=1500) + y + 0.8 * group), -1, 3)
+    for order in ((0, 1), (1, 0)):
+        result = es.audit(
+            y, score, sensitive_features=group, group_order=order, constraints=every_family()
+        )
+        gaps = [gap for gap in result.beyond if gap.family == "roc"]
+        assert {gap.second if gap.value > 0 else gap.first for gap in gaps} == {"1"}
+        for gap in result.cut_gaps:
+            more = gap.value if gap.name == "fpr_gap" else -gap.value
+            assert (gap.first if more > 0 else gap.second) == "1"
 
 
-# ---------------------------------------------------------------------- findings
+# ---------------------------------------------------------------------- groups and findings
 
 
 def test_groups_whose_names_contain_and_are_kept_apart():
@@ -501,69 +442,39 @@ def test_groups_whose_names_contain_and_are_kept_apart():
     titles = [gap.title for gap in result.gaps]
     assert len(set(titles)) < len(titles)  # "a, and b and c" reads like "a and b, and c"
     assert len({gap.key for gap in result.gaps}) == len(result.gaps)
-    other = es.audit(y, -score, sensitive_features=names)
-    for found in result.compare(other, n_resamples=5).gaps:
-        assert found.difference.value == pytest.approx(found.one.value - found.other.value)
 
 
 def test_two_people_of_a_third_group_do_not_silence_an_audit():
     rng = np.random.default_rng(0)
     y, group = np.tile([0, 0, 1, 1], 500), np.tile(["men", "women"], 1000)
     score = rng.normal(size=2000) + y - 1.0 * (group == "women")
-    asked = dict(constraints=every_family())
-    alone = es.audit(y, score, sensitive_features=group, **asked)
-    more = es.audit(
-        [*y, 0, 1], [*score, 0.5, 0.5], sensitive_features=[*group, "others", "others"], **asked
-    )
-    assert more.auc.low == pytest.approx(alone.auc.low, abs=0.002)
+    alone = es.audit(y, score, sensitive_features=group)
+    groups = [*group, "others", "others"]
+    more = es.audit([*y, 0, 1], [*score, 0.5, 0.5], sensitive_features=groups)
     known = {gap.key: gap for gap in more.gaps}
     for gap in alone.headings["AUC gaps"]:
         other = known[gap.key]
-        assert other.low == pytest.approx(gap.low, abs=0.003), gap.title
-        assert other.high == pytest.approx(gap.high, abs=0.003), gap.title
-    assert {gap.key for gap in more.beyond} >= {
-        gap.key for gap in alone.beyond if gap.family == "auc"
-    }
+        assert (other.low, other.high) == pytest.approx((gap.low, gap.high), abs=0.003), gap.title
+        assert gap.verdict != "beyond" or other.verdict == "beyond"
     for gap in more.gaps:
         if gap.second == "others" and gap.name in ("intra_group", "inter_group"):
             assert np.isnan(gap.low)
             assert "two observations" in gap.warnings[0]
-    told = [c for c in more.roc_certificates if c.on == "negatives"]
-    assert told[0].lacking == "evenness"  # of men and women
 
 
 def test_a_score_the_wrong_way_round_and_groups_that_look_alike_are_pointed_out():
     y, score, group, _ = draw(3, n=400, levels=None)
-    asked = dict(constraints="bnsp")
-    result = es.audit(y, -score, sensitive_features=np.array(["Men", "men "])[group], **asked)
-    assert "positives below negatives" in result.warnings[0]
-    assert "'Men' and 'men '" in result.warnings[1]
-    assert es.audit(y, score, sensitive_features=group, **asked).warnings == ()
     low = es.Cuts(between=(0.1, 0.4), selected="low")  # as of a probability of default
-    assert es.audit(y, -score, sensitive_features=group, cuts=low, **asked).warnings == ()
-    odd = es.audit(y, score, sensitive_features=group, cuts=low, **asked)
-    assert "positives above negatives" in odd.warnings[0]
 
+    def warnings(score, names=group, cuts=None):
+        asked = dict(constraints="bnsp", cuts=cuts)
+        return es.audit(y, score, sensitive_features=names, **asked).warnings
 
-def test_the_first_findings_say_who_is_worse_off():
-    y, group = [0, 0, 1, 1] * 100, ["men", "women"] * 200
-    noise = np.random.default_rng(0).normal(size=400)
-    score = noise + np.array(y) + np.where(np.array(group) == "women", -1.0, 0.0)
-    result = es.audit(y, score, sensitive_features=group)
-    at_the_cuts, *others = [finding for finding in result.findings if finding.kind == "gap"]
-    assert at_the_cuts == result.findings[0]
-    assert at_the_cuts.text.startswith("Among negatives, ")
-    first = next(f for f in others if "ranking errors" in f.text)
-    assert first.text.index("women") < first.text.index(" men")
-    rows = Rows(y, score.tolist(), group)
-    wrong = 1 - rows.auc((0, "men"), (1, "women"))
-    other = 1 - rows.auc((0, "women"), (1, "men"))
-    assert f"in {wrong:.1%} of pairs" in first.text
-    assert f"in {other:.1%}." in first.text
-    assert result.beyond[0] in result.gaps
-    assert abs(result.worst("inter_group").value) == pytest.approx(wrong - other)
-    with pytest.raises(ValueError, match="There is no gap 'nothing'"):
-        result.worst("nothing")
+    wrong, alike = warnings(-score, np.array(["Men", "men "])[group])
+    assert "positives below" in wrong
+    assert "'Men' and 'men '" in alike
+    assert warnings(score) == warnings(-score, cuts=low) == ()
+    assert "positives above" in warnings(score, cuts=low)[0]
 
 
 def test_who_ranks_higher_follows_from_who_is_compared():
@@ -576,18 +487,5 @@ def test_who_ranks_higher_follows_from_who_is_compared():
             assert notion.ranks_higher == 0
         else:
             assert notion.ranks_higher == np.sign(shifted.worst(notion.name).value)
-
-
-def test_words_claim_no_direction_where_the_interval_holds_zero():
-    y, score, group, _ = draw(16, n=150, levels=None, shift=0.0)
-    for gap in es.audit(y, score, sensitive_features=group).headings["AUC gaps"]:
-        sure = gap.low > 0.0 or gap.high < 0.0
-        assert (": " in gap.words) == sure
-        assert "% of pairs; " in gap.words
-
-
-def test_people_are_kept_but_not_shown():
-    y, score, group, _ = draw(17, n=100, levels=None)
-    result = es.audit(y, score, sensitive_features=group)
-    assert not any(name.startswith("_") for name in result.to_dict())
-    assert replace(result, _rows=None).to_json() == result.to_json()
+    with pytest.raises(ValueError, match="'nothing'"):
+        shifted.worst("nothing")

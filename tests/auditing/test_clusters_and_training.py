@@ -6,7 +6,7 @@ import jsonschema
 import numpy as np
 import pytest
 from audit_schema import audit_schema
-from support.making import every_family
+from support.making import every_family, table_of
 
 import evenscore as es
 
@@ -54,41 +54,25 @@ def test_intervals_are_wider_with_clusters(columns):
     assert np.all(wide.sample.effective_sizes < narrow.sample.effective_sizes)
 
 
-@pytest.mark.parametrize(
-    ("said", "sentence"),
-    [
-        (True, "were used for training"),
-        (False, "were not used for training"),
-        (None, "Nobody said"),
-    ],
-)
-def test_whether_the_score_has_seen_the_rows_is_told(columns, said, sentence):
-    result = audit(columns, trained_on=said)
-    assert "independent" in result.assumptions[0]
-    assert sentence in result.assumptions[1]
-
-
-def test_what_is_no_answer_is_refused(columns):
+def test_whether_the_score_has_seen_the_rows_is_told(columns):
+    for said, sentence in ((True, "were used"), (False, "were not used"), (None, "Nobody said")):
+        result = audit(columns, trained_on=said)
+        assert "independent" in result.assumptions[0]
+        assert sentence in result.assumptions[1]
     with pytest.raises(ValueError, match=r"trained_on.*'yes'"):
         audit(columns, trained_on="yes")
 
 
-def test_a_table_of_counts_has_no_clusters(columns):
-    y, score, group, cluster = columns
-    scores = es.GroupedScores.from_arrays(y, score, sensitive_features=group)
-    with pytest.raises(ValueError, match=r"^Clusters need rows: ") as caught:
-        es.audit_scores(scores, cluster=cluster)
-    assert "\n" not in str(caught.value)
-    known = es.GroupedScores.from_arrays(y, score, sensitive_features=group, cluster=cluster)
-    assert es.audit_scores(known, constraints="bnsp").sample.clusters == 200
+def test_tables_know_their_clusters(columns):
+    with pytest.raises(ValueError, match=r"^Clusters need rows"):
+        es.audit_scores(table_of(*columns[:3]), cluster=columns[3])
+    assert es.audit_scores(table_of(*columns[:3], None, columns[3])).sample.clusters == 200
 
 
 def test_an_empty_cell_of_the_other_class_is_no_obstacle(columns):
-    y, score, group, cluster = columns
-    y = np.where(group == "b", 0, y)
-    result = es.audit(
-        y, score, sensitive_features=group, cluster=cluster, constraints=every_family()
-    )
+    y, _, group, cluster = columns
+    some = (np.where(group == "b", 0, y), *columns[1:])
+    result = audit(some, cluster=cluster, constraints=every_family())
     negatives = [c for c in result.roc_certificates if c.on == "negatives"]
     assert {c.lacking for c in negatives} <= {"", "data", "evenness"}
     assert any("clusters" in w for c in negatives for w in c.warnings)

@@ -9,7 +9,7 @@ import jsonschema
 import numpy as np
 import pytest
 from audit_schema import audit_schema
-from support.making import draw
+from support.making import draw, table_of
 
 import evenscore as es
 from evenscore.auditing.declared import Declared
@@ -59,65 +59,48 @@ def test_an_audit_in_python_says_what_it_was_made_of():
     y, score, group, _ = draw(3, n=200)
     weight = np.ones(len(y))
     weight[:5] = 0.0
-    result = audit(
-        y, score, np.array(["b", "a"])[group], sample_weight=weight, tolerance=0.1,
-        random_state=7, group_order=["b", "a"], reference_group="b", trained_on=True,
-        confidence_level=0.9, cuts=es.Cuts(at=(0.2,), selected="low"),
-    )  # fmt: skip
-    told = result.provenance
+    cuts = es.Cuts(at=(0.2,), selected="low")
+    told = audit(
+        y, score, group, sample_weight=weight, tolerance=0.1, reference_group=1, cuts=cuts
+    ).provenance
     assert told.versions["evenscore"] == es.__version__
-    assert told.versions["numpy"] == np.__version__
     assert set(told.versions) == {"evenscore", "Python", "numpy", "scipy", "scikit-learn"}
-    assert (told.file, told.command, told.date, told.columns, told.options) == (
-        None, "", "", (), {},
-    )  # fmt: skip
+    assert not any((told.file, told.command, told.date, told.columns, told.options))
     assert (told.rows.read, told.rows.used, told.rows.weight_zero) == (len(y), len(y) - 5, 5)
     settings = told.settings
     assert settings["tolerance"] == "0.1"
-    assert settings["confidence level"] == "90%"
-    assert settings["seed"] == "7"
-    assert settings["groups, in order"] == "b, a"
-    assert settings["compared with"] == "b"
+    assert settings["compared with"] == "1"
     assert settings["gaps audited"] == "bnsp"
-    assert settings["trained on these rows"] == "yes"
     assert "20%" in settings["cuts in use"]
     assert "low scores" in settings["cuts in use"]
+    assert es.audit_scores(table_of(y, score, group), constraints="bnsp").provenance == (
+        audit(y, score, group).provenance
+    )
 
 
 def test_the_hash_of_the_columns_is_of_what_matters_to_the_numbers():
     y, score, group, weight = draw(3, n=200, weights="real")
-    cluster = np.arange(len(y)) // 2
-    made = dict(sensitive_features=group, sample_weight=weight, cluster=cluster)
+    pairs = np.arange(len(y)) // 2
 
-    def digest(y=y, score=score, **other):
-        return data_sha256(es.GroupedScores.from_arrays(y, score, **{**made, **other}))
+    def digest(y=y, score=score, group=group, weight=weight, cluster=pairs):
+        return data_sha256(table_of(y, score, group, weight, cluster))
 
     known = digest()
-    assert known == digest(cluster=[f"c{9999 - k}" for k in cluster])  # other names, same clusters
-    assert known == digest(score=score.tolist(), sensitive_features=[str(g) for g in group])
+    assert known == digest(cluster=[f"c{9999 - k}" for k in pairs])  # other names, same clusters
+    assert known == digest(score=score.tolist(), group=[str(g) for g in group])
     changed = [
         digest(y=1 - y),
         digest(score=np.where(np.arange(len(y)) == 9, np.nextafter(score, 9.0), score)),
-        digest(sensitive_features=1 - group),
-        digest(sensitive_features=np.array(["x", "y"])[group]),
-        digest(sample_weight=weight * 2),
+        digest(group=1 - group),
+        digest(group=np.array(["x", "y"])[group]),
+        digest(weight=weight * 2),
         digest(cluster=np.arange(len(y)) // 3),
         digest(cluster=None),
     ]
     assert len({known, *changed}) == len(changed) + 1
-    plain = dict(cluster=None, sample_weight=None)
     order = np.random.default_rng(0).permutation(len(y))
-    assert digest(**plain) == digest(
-        y[order], score[order], **{**plain, "sensitive_features": group[order]}
-    )
-
-
-def test_a_table_and_its_rows_have_the_same_provenance():
-    y, score, group, _ = draw(3, n=200)
-    table = es.GroupedScores.from_arrays(y, score, sensitive_features=group)
-    assert (
-        es.audit_scores(table, constraints="bnsp").provenance == audit(y, score, group).provenance
-    )
+    moved = (part[order] for part in (y, score, group))
+    assert digest(weight=None, cluster=None) == digest(*moved, None, None)
 
 
 def test_it_is_kept_read_back_and_described_by_the_schema(declared, tmp_path):
@@ -129,36 +112,17 @@ def test_it_is_kept_read_back_and_described_by_the_schema(declared, tmp_path):
     assert pickle.loads(pickle.dumps(declared.provenance)) == declared.provenance
 
 
-def test_spoiled_provenance_is_refused(declared):
-    for spoil, message in (
-        (dict(command=3), r"audit\.provenance\.command must be of type text"),
-        (dict(versions=[]), r"audit\.provenance\.versions must be an object"),
-        (dict(versions={"numpy": 2}), r"audit\.provenance\.versions\.numpy must be of type text"),
-    ):
-        data = declared.to_dict()
-        data["provenance"].update(spoil)
-        with pytest.raises(ValueError, match=message):
-            es.AuditResult.from_dict(data)
-
-
 def test_its_tables_say_everything_in_texts(declared):
-    file = InputFile("a b.csv", 1234, "f" * 64)
     told = declared.provenance.of_file(
-        file, columns=[], left_out=3, lacking={"score": 2, "sex": 2}, command="evenscore audit",
-        options={}, date="2026-11-16",
+        InputFile("a b.csv", 1234, "f" * 64), columns=[], left_out=3,
+        lacking={"score": 2, "sex": 2}, command="evenscore audit", options={}, date="2026-11-16",
     )  # fmt: skip
-    source, asked, facts = told.tables()
-    titles = ["Where these numbers come from", "What was asked", "What was declared"]
-    assert [table.title for table in (source, asked, facts)] == titles
+    source, _, facts = told.tables()
     rows = dict(source.rows)
-    assert rows["File"] == "a b.csv"
-    assert rows["Size of the file"] == "1,234 bytes"
-    assert rows["SHA-256 of the file"] == "f" * 64
-    assert rows["Date"] == "2026-11-16"
+    assert {"a b.csv", "1,234 bytes", "f" * 64, "2026-11-16"} <= set(rows.values())
     assert "(score in 2, sex in 2)" in rows["Rows left out"]
     assert int(rows["Rows read"]) == int(rows["Rows used"]) + 3
-    assert "duckdb " in rows["Made with"]
-    assert dict(facts.rows)["Who is responsible"] == " ".join(HOSTILE.split())
+    assert " ".join(HOSTILE.split()) in dict(facts.rows).values()
     assert len(facts.rows) == len(FACTS) - 1 + len(FACTS["other"])
     for table in told.tables():
         assert all(isinstance(text, str) and text for row in table.rows for text in row)
@@ -171,9 +135,8 @@ def test_the_hash_of_a_file_is_of_its_bytes(tmp_path):
     path.write_bytes(b"\x1f\x8b" + bytes(100_000))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     assert InputFile.of(path) == InputFile("a b.csv.gz", 100_002, digest)
-    for missing in (tmp_path, tmp_path / "no.csv"):
-        with pytest.raises(ValueError, match=r"no file|folder"):
-            InputFile.of(missing)
+    with pytest.raises(ValueError, match="folder"):
+        InputFile.of(tmp_path)
 
 
 def test_what_was_stated_is_sealed(declared):
@@ -192,15 +155,8 @@ def test_declared_facts_are_used_and_kept(declared):
     settings = declared.settings
     assert settings.tolerance == 0.03
     assert settings.trained_on is False
-    assert settings.words == es.Words(
-        "applicants",
-        "applicants who repaid",
-        "applicants who defaulted",
-        "granted a loan",
-        "good",
-        "refused",
-        FACTS["groups"],
-    )
+    names = ("people", "positives", "negatives", "selected", "selected_is", "refused", "groups")
+    assert settings.words == es.Words(*(FACTS[name] for name in names))
     assert declared.provenance.declared == Declared.of(FACTS)
     assert declared.provenance.declared.facts["number"] == 12
     assert "turned down" in declared.warnings[0]
@@ -215,60 +171,38 @@ def test_facts_that_change_no_number_change_nothing_else(declared):
     )
     assert [str(finding) for finding in declared.findings] == [str(f) for f in plain.findings]
     assert declared.warnings[1:] == plain.warnings
-    assert audit().settings.tolerance == 0.05
     assert audit(declared={}).to_json() == audit().to_json()
-
-
-@pytest.mark.parametrize(
-    ("given", "facts", "message"),
-    [
-        (dict(tolerance=0.05), dict(tolerance=0.03), "tolerance is given as 0.05 and declared as"),
-        (dict(trained_on=True), dict(trained_on=False), "trained_on is given as True and declared"),
-        (
-            dict(words=es.Words(people="clients")),
-            dict(people="applicants"),
-            "people is given as 'clients' and declared as 'applicants': leave one of them out",
-        ),
-        (
-            dict(words=es.Words(selected_is="bad")),
-            dict(selected_is="good"),
-            "selected_is is given as 'bad' and declared as 'good'",
-        ),
-    ],
-)
-def test_facts_that_contradict_a_setting(given, facts, message):
-    with pytest.raises(ValueError, match=message):
-        audit(**given, declared=facts)
 
 
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        (dict(purpos="x"), r"no fact 'purpos' \(did you mean 'purpose'\?\); free ones go under"),
-        ({3: "x"}, "no fact 3"),
-        (dict(purpose=3), "'purpose' must be a text that is not empty, not 3"),
-        (dict(purpose=" "), "'purpose' must be a text that is not empty, not ' '"),
-        (dict(purpose=None), "'purpose' is None: leave it out"),
-        (dict(tolerance="0.03"), "'tolerance' must be a finite number, not '0.03'"),
-        (dict(tolerance=True), "'tolerance' must be a finite number, not True"),
-        (dict(tolerance=float("nan")), "'tolerance' must be a finite number, not nan"),
-        (dict(tolerance=0.7), "tolerance must lie strictly between 0 and 0.5, not 0.7"),
-        (dict(trained_on=1), "'trained_on' must be true or false, not 1"),
-        (dict(outcomes_of_selected_only="yes"), "must be true or false, not 'yes'"),
-        (dict(selected_is="fine"), "'selected_is' must be 'good' or 'bad'"),
-        (dict(other="x"), "'other' must hold facts by name"),
-        (dict(other={"a": [1]}), "'a' must be a text .* or a finite number or true or false"),
-        (dict(other={"a": float("inf")}), "'a' must be .*, not inf"),
-        (dict(other={"": 1}), "names that are texts, not ''"),
-        (dict(other={1: 1}), "names that are texts, not 1"),
-        (dict(other={"purpose": "x"}), "'purpose' has a meaning of its own: declare it outside"),
+        (dict(purpos="x"), r"'purpos' .*'purpose'"),
+        (dict(purpose=" "), "'purpose' .*text"),
+        (dict(purpose=None), "'purpose' is None"),
+        (dict(tolerance="0.03"), "'tolerance' .*number, not '0.03'"),
+        (dict(tolerance=0.7), "tolerance .*0.7"),
+        (dict(trained_on=1), "'trained_on' .*true or false, not 1"),
+        (dict(selected_is="fine"), "'selected_is' .*'good' or 'bad'"),
+        (dict(other={"a": [1]}), "'a' must be"),
+        (dict(other={1: 1}), "not 1"),
+        (dict(other={"purpose": "x"}), "'purpose' has a meaning"),
     ],
 )
 def test_facts_that_cannot_be(facts, message):
     with pytest.raises(ValueError, match=message) as caught:
         audit(declared=facts)
     assert "\n" not in str(caught.value)
-    with pytest.raises(TypeError, match="declared must be a mapping"):
+
+
+def test_facts_that_contradict_a_setting_or_are_no_facts():
+    for given, facts, message in (
+        (dict(tolerance=0.05), dict(tolerance=0.03), "tolerance .*0.05 .*0.03"),
+        (dict(words=es.Words(people="clients")), dict(people="others"), "people .*'clients'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            audit(**given, declared=facts)
+    with pytest.raises(TypeError, match="declared"):
         audit(declared="facts.toml")
 
 
@@ -284,27 +218,19 @@ def test_every_fact_can_be_written_in_toml(tmp_path):
     assert {one.name for one in fields(Declared)} == set(FACTS)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("purpose\n", r"facts\.toml is not TOML: .*line 1"),
-        ("a = 1\na = 2\n", r"facts\.toml is not TOML: .*line 2"),
-        (
-            "period = 2026-01-01",
-            r"facts\.toml: declared 'period' .* put it in quotes, '2026-01-01'",
-        ),
-        ("[people]\nname = 'x'", r"facts\.toml: declared 'people' must be a text"),
-        ("tolerence = 0.1", r"facts\.toml: declared has no fact 'tolerence' \(did you mean 'toler"),
-        (b"purpose = '\xff'", r"facts\.toml is not UTF-8 text"),
-    ],
-)
-def test_files_of_facts_that_cannot_be_read(tmp_path, text, message):
+def test_files_of_facts_that_cannot_be_read(tmp_path):
     path = tmp_path / "facts.toml"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(ValueError, match=message) as caught:
-        Declared.from_toml(path)
-    assert "\n" not in str(caught.value)
-    with pytest.raises(ValueError, match="There is no file"):
+    for content, message in (
+        (b"a = 1\na = 2\n", r"facts\.toml .*line 2"),
+        (b"period = 2026-01-01", r"facts\.toml: .*'period' .*'2026-01-01'"),
+        (b"tolerence = 0.1", r"facts\.toml: .*'tolerence'"),
+        (b"purpose = '\xff'", r"facts\.toml .*UTF-8"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=message) as caught:
+            Declared.from_toml(path)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"no\.toml"):
         Declared.from_toml(tmp_path / "no.toml")
 
 

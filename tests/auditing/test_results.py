@@ -12,20 +12,16 @@ import pandas as pd
 import polars as pl
 import pytest
 from audit_schema import SCHEMA_FILE, audit_schema, schema_text
-from support.making import draw, every_family
+from support.making import draw, every_family, table_of
 from support.reference import Rows
 
 import evenscore as es
-from evenscore import GroupedScores
 from evenscore.auditing.audit import audit_scores
 from evenscore.auditing.findings import findings_of
 from evenscore.auditing.plain import from_plain, to_plain
-from evenscore.gaps import AucConstraint, EstimateSettings
-from evenscore.gaps.catalogue import CATALOGUE
 from evenscore.inference import Estimate
 from evenscore.inference.decisions import decide
-from evenscore.inference.paired import Paired, PairedScores
-from evenscore.scores.reading import read_rows
+from evenscore.inference.paired import Paired
 
 HOSTILE = ("<script>alert(1)</script>", "[bold]{0}[/bold] é\"'&")
 
@@ -61,19 +57,6 @@ def small():
 # ---------------------------------------------------------------------- JSON
 
 
-def test_text_in_place_of_a_path(result):
-    with pytest.raises(ValueError, match=r"from_json.*path"):
-        es.AuditResult.from_json(result.to_json())
-
-
-def test_what_is_undefined_is_never_nan_to_a_reader(awkward):
-    for told in (repr(awkward), str(awkward), *map(str, awkward.gaps)):
-        assert not re.search(r"\bnan\b", told)
-    assert str(Estimate("gap", math.nan, math.nan, math.nan, 0.95, "t")) == (
-        "gap: no value, no interval"
-    )
-
-
 def test_round_trip(result, awkward, tmp_path):
     for one in (result, awkward):
         one.to_json(tmp_path / "audit.json")
@@ -81,6 +64,9 @@ def test_round_trip(result, awkward, tmp_path):
         assert read.to_json() == one.to_json()
         assert (tmp_path / "audit.json").read_text(encoding="utf-8") == one.to_json()
         assert str(read) == str(one)
+        assert (read.n_gaps, read.beyond) == (one.n_gaps, one.beyond)
+        for told in (repr(one), str(one), *map(str, one.gaps)):
+            assert not re.search(r"\bnan\b", told)
         for a, b in zip(read.gaps, one.gaps, strict=True):
             assert repr(a) == repr(b)
         np.testing.assert_array_equal(read.auc_matrix.values, one.auc_matrix.values)
@@ -90,14 +76,10 @@ def test_round_trip(result, awkward, tmp_path):
 
 def test_no_number_is_rounded(result):
     data = json.loads(result.to_json())
-    blocks = data["blocks"]
-    assert blocks["ranking"]["auc"]["value"] == result.auc.value
+    assert data["blocks"]["ranking"]["auc"]["value"] == result.auc.value
     assert [gap["low"] for gap in data["gaps"]] == [gap.low for gap in result.gaps]
-    curve = blocks["curves"]["roc_gaps"][0]
+    curve = data["blocks"]["curves"]["roc_gaps"][0]
     assert curve["simultaneous_high"] == result.roc_gaps[0].simultaneous_high.tolist()
-    assert blocks["cuts_in_use"]["chosen"]["fpr"]["value"] == result.thresholds.fpr.value.tolist()
-    assert data["schema_version"] == "3.3"
-    assert data["settings"]["evenscore_version"] == es.__version__
 
 
 def test_the_schema_describes_it(small, awkward):
@@ -108,9 +90,6 @@ def test_the_schema_describes_it(small, awkward):
     for spoil in (
         lambda data: data.pop("gaps"),
         lambda data: data.update(more=1),
-        lambda data: data.update(schema_version="1.0"),
-        lambda data: data["blocks"]["ranking"]["auc"].update(value="high"),
-        lambda data: data["sample"].update(n=1.5),
         lambda data: data["findings"][0].update(kind="verdict"),
     ):
         data = small.to_dict()
@@ -136,78 +115,51 @@ def test_numbers_that_json_does_not_know():
     assert from_plain(float | None, "-Infinity") == -math.inf
 
 
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda data: data.pop("format"), "This is not an audit"),
-        (lambda data: data.update(schema_version="4.0"), "schema version 4.0"),
-        (lambda data: data.pop("gaps"), "audit lacks 'gaps'"),
-        (
-            lambda data: data["blocks"]["ranking"]["auc"].update(value="high"),
-            "audit.blocks.ranking.auc.value must be a number",
-        ),
-        (
-            lambda data: data["blocks"]["ranking"]["auc"].update(value=True),
-            "audit.blocks.ranking.auc.value must be a number",
-        ),
-        (lambda data: data["sample"].update(n=1.5), "audit.sample.n must be of type whole number"),
-        (lambda data: data.update(gaps="none"), "audit.gaps must be a list"),
-        (lambda data: data.update(sample=[]), "audit.sample must be an object"),
-        (lambda data: data.update(blocks=[]), "audit.blocks must be an object"),
-        (
-            lambda data: data["findings"][0].update(kind="x"),
-            r"audit.findings\[0\].kind must be one",
-        ),
-        (
-            lambda data: data["blocks"]["ranking"]["matrix"].update(values=[[1], [2, 3]]),
-            "rows of equal length",
-        ),
-        (
-            lambda data: data["blocks"]["ranking"]["matrix"].update(values=3),
-            "matrix.values must be a list",
-        ),
-        (
-            lambda data: data["blocks"]["ranking"]["matrix"].update(values=[["x"]]),
-            "values must be a number",
-        ),
-    ],
-)
-def test_a_spoiled_file_is_refused_in_a_sentence(small, spoil, message):
-    data = small.to_dict()
-    spoil(data)
-    with pytest.raises(ValueError, match=message):
-        es.AuditResult.from_dict(data)
+SPOILED = {
+    "not an audit": lambda data: data.pop("format"),
+    "schema version 4.0": lambda data: data.update(schema_version="4.0"),
+    "audit lacks 'gaps'": lambda data: data.pop("gaps"),
+    r"ranking\.auc\.value .*number": lambda data: data["blocks"]["ranking"]["auc"].update(
+        value=True
+    ),
+    r"audit\.sample\.n .*whole": lambda data: data["sample"].update(n=1.5),
+    r"audit\.gaps .*list": lambda data: data.update(gaps="none"),
+    r"audit\.blocks .*object": lambda data: data.update(blocks=[]),
+    r"audit\.findings\[0\]\.kind": lambda data: data["findings"][0].update(kind="x"),
+    "rows of equal length": lambda data: data["blocks"]["ranking"]["matrix"].update(
+        values=[[1], [2, 3]]
+    ),
+}
 
 
-def test_what_is_no_json_is_refused(tmp_path):
+def test_spoiled_files_are_refused_in_a_sentence(small, tmp_path):
+    for message, spoil in SPOILED.items():
+        data = small.to_dict()
+        spoil(data)
+        with pytest.raises(ValueError, match=message):
+            es.AuditResult.from_dict(data)
     path = tmp_path / "no.json"
     for content in (b"{", b"\xff\xfe"):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r"no\.json"):
             es.AuditResult.from_json(path)
-    path.write_text("[]")
-    with pytest.raises(ValueError, match="This is not an audit"):
-        es.AuditResult.from_json(path)
+    with pytest.raises(ValueError, match=r"from_json.*path"):
+        es.AuditResult.from_json(small.to_json())
 
 
 ODD = [None, True, -1, 10**400, 1e308, "", "x", [], [[]], {}, [None] * 3, float("inf")]
 
 
 def test_altered_files_are_refused_in_a_sentence(small, tmp_path):
-    """A place at a time, down to those within lists; many are read, as what they say can be."""
+    """A place at a time; many are read, as what they say can be."""
     whole = small.to_json()
     path, places = tmp_path / "a.json", []
     for key, part in json.loads(whole).items():
-        first = part[0] if isinstance(part, list) and part else None
-        places += [(key,)]
-        places += [(key, k) for k in part] if isinstance(part, dict) else []
-        places += [(key, 0, k) for k in first] if isinstance(first, dict) else []
+        places += [(key, k) for k in part] if isinstance(part, dict) else [(key,)]
     for number, place in enumerate(places):
         for odd in (ODD[number % 12], ODD[(number + 5) % 12]):
             data = json.loads(whole)
-            holder = data
-            for key in place[:-1]:
-                holder = holder[key]
+            holder = data if len(place) == 1 else data[place[0]]
             holder[place[-1]] = odd
             path.write_text(json.dumps(data), encoding="utf-8")
             try:
@@ -231,32 +183,26 @@ def test_frames_hold_the_very_numbers(result):
     assert result.to_frame("polars")["high"].to_list() == [e.high for e in estimates]
     verdicts = frame["verdict"].tolist()[3:]
     assert verdicts == [gap.verdict for gap in result.gaps]
-    with pytest.raises(ValueError, match="backend must be one of"):
+    with pytest.raises(ValueError, match="backend"):
         result.to_frame("excel")
 
 
 def test_hostile_names_are_shown_as_text(result):
+    from rich.console import Console
+
     html = result._repr_html_()
     assert "<script>" not in html
     assert "<b>title</b>" not in html
     assert "&lt;script&gt;" in html
-    assert f"{result.auc.value:.3f}" in html
-
-
-def test_the_terminal_shows_names_as_they_are(result):
-    from rich.console import Console
-
-    for width in (80, 200):
-        console = Console(file=io.StringIO(), width=width)
-        console.print(result)
-        told = console.file.getvalue()
-        assert max(map(len, told.splitlines())) <= width
+    console = Console(file=io.StringIO(), width=80)
+    console.print(result)
+    told = console.file.getvalue()
+    assert max(map(len, told.splitlines())) <= 80
     assert HOSTILE[0] in told
     assert "[bold]{0}[/bold]" in told
     for gap in result.gaps:
         assert f"{gap.value:+.3f}" in told
         assert "{:+.3f} to {:+.3f}".format(*gap.ends("beyond")) in told
-        assert "{:+.3f} to {:+.3f}".format(*gap.ends("within")) in told
 
 
 # ---------------------------------------------------------------------- two scores
@@ -293,34 +239,16 @@ def test_compare_pairs_people(result, other):
     )
 
 
-def test_gaps_of_opposite_signs_and_equal_size_are_not_told_apart():
-    rng = np.random.default_rng(0)
-    changes = {"opposite": [], "reduced": [], "turned": []}
-    for _ in range(40):
-        y, group = rng.integers(0, 2, 800), np.repeat(["a", "b"], 400)
-        latent, side = rng.normal(size=800) + y, np.repeat([-1.0, 1.0], 400)
-        for name, (one, two) in {
-            "opposite": (0.4, -0.4),
-            "reduced": (0.05, 0.8),
-            "turned": (-0.1, 0.8),  # smaller, and of the other sign
-        }.items():
-            noise = 0.3 * rng.normal(size=(2, 800))
-            scores = latent + one * side + noise[0], latent + two * side + noise[1]
-            [gap] = AucConstraint.named("inter_group").paired(
-                PairedScores(read_rows(y, group), scores), EstimateSettings()
-            )
-            found = gap.magnitude
-            changes[name].append(-1 if found.high < 0 else int(found.low > 0))
-    assert np.mean(np.array(changes["opposite"]) == 0) > 0.85
-    assert np.mean(np.array(changes["reduced"]) == -1) > 0.95
-    assert np.mean(np.array(changes["turned"]) == -1) > 0.95
-
-
 def test_magnitudes_err_as_seldom_as_they_say():
-    # |x| = |y| in every case; x and y are correlated, as scores of the same people are.
+    """|x| = |y| in the first cases; x and y are correlated, as scores of the same people are."""
     rng = np.random.default_rng(1)
-    for x, y, error in ((0.0, 0.0, 1.0), (0.02, 0.02, 0.02), (2.0, -2.0, 1.0), (3.0, 3.0, 1.0)):
-        noise = rng.multivariate_normal([0, 0], [[1, 0.95], [0.95, 1]], 4000) * error
+    for x, y, error, often in (
+        (0.0, 0.0, 1.0, (0.0, 0.06)),
+        (2.0, -2.0, 1.0, (0.0, 0.06)),
+        (3.0, 3.0, 1.0, (0.0, 0.06)),
+        (-0.3, 12.0, 1.0, (0.95, 1.0)),  # smaller, and of the other sign
+    ):
+        noise = rng.multivariate_normal([0, 0], [[1, 0.95], [0.95, 1]], 2000) * error
         one, two = x + noise[:, 0], y + noise[:, 1]
         told = 0
         for d, t in zip((one - two).tolist(), (one + two).tolist(), strict=True):
@@ -330,8 +258,8 @@ def test_magnitudes_err_as_seldom_as_they_say():
             ]
             found = Paired(*estimates).magnitude
             assert found.low <= found.value <= found.high
-            told += found.low > 0 or found.high < 0
-        assert told / 4000 < 0.06
+            told += found.high < 0 or (abs(x) == abs(y) and found.low > 0)
+        assert often[0] <= told / 2000 <= often[1]
 
 
 def test_a_gap_beyond_on_its_own_only_is_unclear(result):
@@ -350,17 +278,6 @@ def test_a_gap_beyond_on_its_own_only_is_unclear(result):
     assert [gap.key for gap in sure.beyond] == [sure.gaps[0].key]
 
 
-def test_a_stored_audit_keeps_its_verdicts_when_the_catalogue_grows(result, monkeypatch):
-    """They are part of the file, and so is the number of gaps they were corrected for."""
-    data = json.loads(result.to_json())
-    notion = replace(CATALOGUE["bnsp"], name="another")
-    monkeypatch.setitem(CATALOGUE, "another", notion)
-    read = es.AuditResult.from_dict(data)
-    assert read.n_gaps == result.n_gaps
-    assert [gap.verdict for gap in read.gaps] == [gap.verdict for gap in result.gaps]
-    assert len(es.audit([0, 1] * 40, range(80), sensitive_features=list("aabb") * 20).gaps) == 11
-
-
 def test_blocks_and_fields_that_a_reader_does_not_know_are_skipped(result):
     data = json.loads(result.to_json())
     data["schema_version"] = "3.7"
@@ -377,84 +294,68 @@ def test_blocks_and_fields_that_a_reader_does_not_know_are_skipped(result):
         read.calibration  # noqa: B018
 
 
-def test_compare_with_itself_is_zero(result):
-    found = result.compare(result)
-    assert all(d.difference.value == d.difference.low == d.difference.high == 0 for d in found.gaps)
-    assert {d.change for d in found.differences} == {"not told apart"}
-
-
 def test_a_comparison_is_shown_and_kept(result, other):
     from rich.console import Console
 
     found = result.compare(other)
-    assert found.to_dict() == result.compare(other).to_dict()
+    itself = result.compare(result)
+    assert {(d.difference.value, d.change) for d in itself.gaps} == {(0.0, "not told apart")}
     json.dumps(found.to_dict(), allow_nan=False)
     frame = found.to_frame("pandas")
     assert frame["difference_low"].tolist() == [d.difference.low for d in found.differences]
-    assert f"{result.auc.value:.3f} with “<b>title</b>”" in str(found)
-    assert f"{other.auc.value:.3f} with “noisy”" in str(found)
     console = Console(file=io.StringIO(), width=160)
     console.print(found)
-    assert "noisy" in console.file.getvalue()
-    assert "ComparisonResult" in repr(found)
+    for shown in (str(found), console.file.getvalue()):
+        assert "noisy" in shown
+        assert f"{other.auc.value:.3f}" in shown
 
 
 def test_comparisons_that_cannot_be_made(result, other, columns, awkward):
     y, score, group = columns
     read = es.AuditResult.from_dict(result.to_dict())
-    with pytest.raises(ValueError, match="This audit"):
-        read.compare(other)
-    with pytest.raises(ValueError, match="other audit"):
-        result.compare(audit_scores(GroupedScores.from_arrays(y, score, sensitive_features=group)))
     rows = other._rows
-    for change, message in (
-        (dict(positive=rows.positive[:-1]), "rows"),
-        (dict(positive=~rows.positive), "the label at row 0 is not the same"),
-        (dict(codes=1 - rows.codes), "the group at row 0 is not the same"),
-        (dict(groups=("x", "y")), "the groups are not the same"),
-        (dict(weight=np.full(len(y), 2.0)), "the weight at row 0 is not the same"),
+    spoiled = [
+        (replace(other, _rows=replace(rows, **change)), message)
+        for change, message in (
+            (dict(positive=rows.positive[:-1]), "rows"),
+            (dict(positive=~rows.positive), "label at row 0"),
+            (dict(codes=1 - rows.codes), "group at row 0"),
+            (dict(groups=("x", "y")), "groups"),
+            (dict(weight=np.full(len(y), 2.0)), "weight at row 0"),
+        )
+    ]
+    for one, two, message in (
+        (read, other, "This audit"),
+        (result, audit_scores(table_of(y, score, group)), "other audit"),
+        (result, es.audit(y, score, sensitive_features=group), "constraints or cuts"),
+        (awkward, awkward, "positives of 2"),
+        *((result, two, message) for two, message in spoiled),
     ):
         with pytest.raises(ValueError, match=message):
-            result.compare(replace(other, _rows=replace(rows, **change)))
-    with pytest.raises(ValueError, match="different constraints or cuts"):
-        result.compare(es.audit(y, score, sensitive_features=group))
-    alone = es.audit([0, 1, 0, 1], [1, 2, 2, 3], sensitive_features=list("aaaa"))
-    for one, told in ((alone, "2 to 10"), (awkward, "no positives of 2")):
-        with pytest.raises(ValueError, match=told):
-            one.compare(one)
-    with pytest.raises(TypeError, match="another AuditResult"):
+            one.compare(two)
+    with pytest.raises(TypeError, match="AuditResult"):
         result.compare(3)
 
 
-def test_columns_changed_after_an_audit_do_not_change_its_comparison():
-    y, score, group, _ = draw(24, n=300, levels=None)
-    one = es.audit(y, score, sensitive_features=group, constraints="inter_group")
-    score -= 0.8 * group
-    two = es.audit(y, score, sensitive_features=group, constraints="inter_group")
-    [gap] = one.compare(two).gaps
-    assert gap.difference.value == pytest.approx(one.gaps[0].value - two.gaps[0].value)
-    assert abs(gap.difference.value) > 0.1
-
-
 def test_compare_with_weights_equals_repeated_people():
+    """And later changes of the columns change no comparison."""
     y, score, group, weight = draw(23, n=60, levels=None, weights="integer")
-    other = score[::-1].copy()
+    other, known = score[::-1].copy(), score.copy()
     times = weight.astype(int)
-    rows = Rows(y, score.tolist(), group, weight)
-    one, two = (
-        es.audit(y, s, sensitive_features=group, sample_weight=weight) for s in (score, other)
-    )
-    many = [
-        es.audit(
-            np.repeat(y, times), np.repeat(s, times), sensitive_features=np.repeat(group, times)
+
+    def compared(*columns, sample_weight=None):
+        y, group, *scores = columns
+        one, two = (
+            es.audit(y, s, sensitive_features=group, sample_weight=sample_weight) for s in scores
         )
-        for s in (score, other)
-    ]
-    weighted, repeated = one.compare(two), many[0].compare(many[1])
+        scores[0] *= 2.0
+        return one.compare(two)
+
+    weighted = compared(y, group, score, other, sample_weight=weight)
+    repeated = compared(*(np.repeat(part, times) for part in (y, group, known, other)))
     for a, b in zip(weighted.differences, repeated.differences, strict=True):
         assert a.difference.value == pytest.approx(b.difference.value, abs=1e-12)
-    naive = rows.gap("inter_group", 0, 1, 0) - Rows(y, other.tolist(), group, weight).gap(
-        "inter_group", 0, 1, 0
-    )
+    rows = [Rows(y, s.tolist(), group, weight) for s in (known, other)]
+    naive = rows[0].gap("inter_group", 0, 1, 0) - rows[1].gap("inter_group", 0, 1, 0)
     [found] = [d for d in weighted.gaps if d.difference.name == "inter_group"]
     assert found.difference.value == pytest.approx(naive, abs=1e-12)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from evenscore.datasets.synthetic import make_credit, make_rings, make_square
+from evenscore.gaps import AucConstraint
 from evenscore.paper.laws import (
     ContinuousLaw,
     DiscreteLaw,
@@ -128,13 +129,6 @@ def rings_cdf_reference(law: RingsLaw, cell: int, t: float) -> float:
 
 
 @laws(LAWS)
-def test_auc_matrix_is_complementary(law: ScoreLaw) -> None:
-    A = law.auc_matrix()
-    np.testing.assert_allclose(A + A.T, 1, rtol=0, atol=1e-14)
-    np.testing.assert_allclose(np.diag(A), 0.5, rtol=0, atol=1e-14)
-
-
-@laws(LAWS)
 def test_cell_weights_and_mixtures(law: ScoreLaw) -> None:
     weights = law.cell_weights
     assert weights.shape == (2, law.n_groups)
@@ -143,6 +137,7 @@ def test_cell_weights_and_mixtures(law: ScoreLaw) -> None:
     pooled = sum(shares[0, k] * law.negatives(k) for k in range(law.n_groups))
     np.testing.assert_allclose(law.negatives(), pooled, atol=1e-15)
     A = law.auc_matrix()
+    np.testing.assert_allclose(A + A.T, 1, rtol=0, atol=1e-14)
     K = law.n_groups
     expected = sum(shares[0, i] * shares[1, j] * A[i, K + j] for i in range(K) for j in range(K))
     assert law.auc() == pytest.approx(expected, abs=1e-14)
@@ -178,29 +173,9 @@ def test_sample_follows_the_law(law: ScoreLaw) -> None:
         empirical = (drawn[:, None] <= t).mean(axis=0)
         error = np.sqrt(np.maximum(F * (1 - F), 1e-4) / drawn.size)
         assert np.all(np.abs(empirical - F) < 5 * error)
-
-
-@laws(LAWS)
-def test_sample_auc_agrees(law: ScoreLaw) -> None:
-    scores, y, _ = law.sample(30_000, random_state=21)
-    negatives, positives = np.sort(scores[y == 0]), scores[y == 1]
-    below = np.searchsorted(negatives, positives, side="left")
-    up_to = np.searchsorted(negatives, positives, side="right")
-    auc = (below + up_to).mean() / 2 / negatives.size
-    # The variance of an AUC is at most A(1 - A)/min(m, n).
-    bound = 5 * np.sqrt(law.auc() * (1 - law.auc()) / min(negatives.size, positives.size))
-    assert abs(auc - law.auc()) < bound
-
-
-@laws(CONTINUOUS)
-def test_quantile_inverts_cdf(law: ScoreLaw) -> None:
-    u = np.array([1e-6, 0.01, 0.25, 0.5, 0.75, 0.99, 1 - 1e-6])
-    q = law.quantile(u)
-    for cell in range(2 * law.n_groups):
-        np.testing.assert_allclose(law.cdf(q[:, cell])[:, cell], u, rtol=0, atol=2e-12)
-    mixture = law.cell_weights.ravel()
-    pooled = law.mixture_quantile(mixture, u)
-    np.testing.assert_allclose(law.cdf(pooled) @ mixture, u, rtol=0, atol=2e-12)
+    again = law.sample(n, random_state=20)
+    np.testing.assert_array_equal(again[0], scores)
+    np.testing.assert_array_equal(again[2], groups)
 
 
 @laws(LAWS)
@@ -210,6 +185,10 @@ def test_quantile_is_the_lowest_score_that_reaches_the_level(law: ScoreLaw) -> N
     for cell in range(2 * law.n_groups):
         assert np.all(law.cdf(q[:, cell])[:, cell] >= u - 1e-12)
         assert np.all(law.cdf(q[:, cell] - 1e-6)[:, cell] < u)
+        if not isinstance(law, DiscreteLaw):
+            np.testing.assert_allclose(law.cdf(q[:, cell])[:, cell], u, rtol=0, atol=2e-12)
+    mixture = law.cell_weights.ravel()
+    assert np.all(law.cdf(law.mixture_quantile(mixture, u)) @ mixture >= u - 2e-12)
     assert np.all(law.quantile(0.0) == -np.inf)
     assert np.all(np.isfinite(law.quantile([1e-300, 1.0])))
 
@@ -230,14 +209,11 @@ def test_roc_curve_by_brute_force(law: ScoreLaw) -> None:
 
 @laws(CONTINUOUS)
 def test_area_under_the_roc_curve(law: ScoreLaw) -> None:
-    for reference, target in (
-        (law.negatives(), law.positives()),
-        (law.negatives(0), law.positives(1)),
-    ):
-        curve = law.roc_curve(reference, target)
+    for pair in ((law.negatives(), law.positives()), (law.negatives(0), law.positives(1))):
+        curve = law.roc_curve(*pair)
         rates = (np.arange(1500) + 0.5) / 1500
         assert curve(rates).mean() == pytest.approx(curve.area, abs=1e-4)
-        assert curve.area == law.auc(reference, target)
+        assert curve.area == law.auc(*pair)
 
 
 @laws(PLANAR)
@@ -250,54 +226,24 @@ def test_pdf_is_the_slope_of_the_cdf(law: ContinuousLaw) -> None:
     assert np.all(law.pdf([ends[0] - 0.1, ends[-1] + 0.1]) == 0)
 
 
-@laws(PLANAR)
-def test_auc_matrix_from_quantiles(law: ContinuousLaw) -> None:
-    """E F_i(S_j) = the integral of F_i(F_j^-1(u)) du, which needs no density."""
-    A = law.auc_matrix()
-    for i, j in ((0, 1), (0, 3), (1, 2), (2, 3)):
-        cell = np.eye(4)[j]
-        # Kinks where the quantile passes a breakpoint.
-        cuts = np.unique(np.concatenate([[0, 1], law.cdf(law.breakpoints)[:, j]]))
-        nodes, weights = np.polynomial.legendre.leggauss(60)
-        total = 0.0
-        for a, b in pairwise(cuts):
-            if b - a > 1e-9:
-                x = (nodes + 1) / 2
-                # u = a + (b-a)(3x^2 - 2x^3) softens the ends.
-                u = np.clip(a + (b - a) * x * x * (3 - 2 * x), 1e-300, 1)
-                w = (b - a) * 3 * x * (1 - x) * weights
-                total += float(w @ law.cdf(law.mixture_quantile(cell, u))[:, i])
-        assert A[i, j] == pytest.approx(total, abs=2e-9)
-
-
-@pytest.mark.parametrize("maker", [make_square, make_rings, make_credit])
-def test_random_state_determines_the_sample(maker) -> None:
-    one, two = maker(50, random_state=3), maker(50, random_state=3)
-    three = maker(50, random_state=np.random.default_rng(3))
-    other = maker(50, random_state=4)
-    for again in (two, three):
+def test_laws_compare_and_pickle_and_makers_draw_from_them() -> None:
+    for law in LAWS.values():
+        copy = pickle.loads(pickle.dumps(law))
+        assert copy == law
+        assert hash(copy) == hash(law)
+        assert law.discretised(3) != law
+    for maker in (make_square, make_rings, make_credit):
+        one, other = maker(50, random_state=3), maker(50, random_state=4)
+        again = maker(50, random_state=np.random.default_rng(3))
         np.testing.assert_array_equal(one.X, again.X)
-        np.testing.assert_array_equal(one.y, again.y)
         np.testing.assert_array_equal(one.groups, again.groups)
-    assert not np.array_equal(one.X, other.X)
-    assert one.X.shape == (50, len(one.feature_names))
-    copy = pickle.loads(pickle.dumps(one))
-    np.testing.assert_array_equal(copy.X, one.X)
-
-
-@laws(LAWS)
-def test_laws_compare_and_pickle(law: ScoreLaw) -> None:
-    copy = pickle.loads(pickle.dumps(law))
-    assert copy == law
-    assert hash(copy) == hash(law)
-    assert law != SquareLaw(0.123)
-    assert law.discretised(3) != law
+        assert not np.array_equal(one.X, other.X)
+        assert one.X.shape == (50, len(one.feature_names))
 
 
 @laws(LAWS)
 def test_named_gaps_follow_their_definitions(law: ScoreLaw) -> None:
     """The differences of the table of notions, written out, for the first two groups."""
-    pytest.importorskip("evenscore.gaps")
     H, G, w = law.negatives, law.positives, law.cell_weights
     share = w / w.sum()
     p, p_z = share[1].sum(), share[1] / share.sum(axis=0)
@@ -319,20 +265,16 @@ def test_named_gaps_follow_their_definitions(law: ScoreLaw) -> None:
     }
     for name, value in expected.items():
         assert law.auc_gap(name) == pytest.approx(value, abs=1e-13), name
-
-
-def test_auc_gap_takes_a_constraint_and_another_pair_of_groups() -> None:
-    constraints = pytest.importorskip("evenscore.gaps")
-    law = three_group_law()
-    constraint = constraints.AucConstraint.named("intra_group")
-    A = law.auc_matrix()
-    assert law.auc_gap(constraint, 2, 1) == pytest.approx(A[2, 5] - A[1, 4], abs=1e-14)
+    last = law.n_groups - 1
+    A, intra = law.auc_matrix(), AucConstraint.named("intra_group")
+    expected = A[last, law.n_groups + last] - A[1, law.n_groups + 1]
+    assert law.auc_gap(intra, last, 1) == pytest.approx(expected, abs=1e-14)
 
 
 # -- the square -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("c", [Fraction(1, 1000), Fraction(3, 20), Fraction(1, 2), Fraction(7, 9)])
+@pytest.mark.parametrize("c", [Fraction(1, 1000), Fraction(1, 2), Fraction(7, 9)])
 def test_square_against_exact_fractions(c: Fraction) -> None:
     law = SquareLaw(float(c))
     for k in range(41):
@@ -342,27 +284,6 @@ def test_square_against_exact_fractions(c: Fraction) -> None:
         np.testing.assert_allclose(law.pdf(float(t)), np.array(pdf, float), rtol=0, atol=1e-13)
     A = square_auc_reference(c)
     np.testing.assert_allclose(law.auc_matrix(), A, rtol=0, atol=1e-14)
-
-
-def test_square_cdf_by_double_integration() -> None:
-    """P(S <= t) over the square itself, with the density of each cell."""
-    c, t = 0.3, 0.45
-    densities = (
-        lambda u, v: 2 * (1 - u),
-        lambda u, v: 2 * (1 - v),
-        lambda u, v: 2 * u,
-        lambda u, v: 2 * v,
-    )
-    for cell, density in enumerate(densities):
-        value, _ = integrate.dblquad(
-            lambda v, u, density=density: density(u, v),
-            0,
-            1,
-            0,
-            lambda u: min(1.0, max(0.0, (t - c * u) / (1 - c))),
-            epsabs=1e-10,
-        )
-        assert SquareLaw(c).cdf(t)[cell] == pytest.approx(value, abs=1e-9), CELLS[cell]
 
 
 def test_square_limits() -> None:
@@ -380,18 +301,28 @@ def test_square_limits() -> None:
         np.testing.assert_allclose(SquareLaw(tiny).auc_matrix(), zero.auc_matrix(), atol=3e-12)
 
 
-def test_square_published_values() -> None:
+def test_published_values_of_both_examples() -> None:
+    """Those of the rings (AUC .80/.02/.38 and .75/.06/.00) are of uniform radii.
+
+    Published gaps average 100 learned scores with standard deviations up to 0.02.
+    """
     best, fair = SquareLaw.best(), SquareLaw(0.5)
     assert best.c == pytest.approx(3 / 20)
     assert round(best.auc(), 2) == 0.79
-    # Published .28 averages 100 learned scores with standard deviations up to 0.02.
     assert abs(best.intra_group_gap()) == pytest.approx(0.28, abs=0.01)
-    assert round(fair.auc(), 2) == 0.73
     assert fair.auc() == pytest.approx(11 / 15, abs=1e-14)
     assert abs(fair.intra_group_gap()) < 1e-15
+    for uniform, aucs, gaps, roc in (
+        ("radius", (0.80, 0.75), (0.02, 0.06), 0.38),
+        ("area", (0.81, 0.77), (0.01, 0.03), 0.33),
+    ):
+        best, fair = RingsLaw.best(uniform=uniform), RingsLaw.roc_fair(3 / 4, uniform=uniform)
+        assert (round(best.auc(), 2), round(fair.auc(), 2)) == aucs
+        assert tuple(round(abs(law.intra_group_gap()), 2) for law in (best, fair)) == gaps
+        assert abs(float(best.roc_gap("negatives", 3 / 4))) == pytest.approx(roc, abs=0.01)
 
 
-def test_square_objective() -> None:
+def test_objectives_are_largest_where_the_laws_say() -> None:
     cs = np.linspace(0, 1, 201)
     free = [SquareLaw.objective(c, strength=0.0) for c in cs]
     penalised = [SquareLaw.objective(c, strength=1.0) for c in cs]
@@ -400,6 +331,10 @@ def test_square_objective() -> None:
     law = SquareLaw(0.3, q1=0.6)
     expected = law.auc() - 2 * abs(law.intra_group_gap())
     assert SquareLaw.objective(0.3, strength=2.0, q1=0.6) == expected
+    cs = np.linspace(0, 0.6, 31)
+    values = [RingsLaw.objective(c, rate=3 / 4, uniform="radius") for c in cs]
+    assert cs[np.argmax(values)] == pytest.approx(RingsLaw.roc_fair(3 / 4).c, abs=0.02)
+    assert RingsLaw.objective(0.4, 0.0) == RingsLaw(0.4).auc()
 
 
 @settings(max_examples=30, deadline=None)
@@ -422,7 +357,7 @@ def test_square_properties(c: float, q1: float) -> None:
 
 
 @pytest.mark.parametrize("uniform", ["area", "radius"])
-@pytest.mark.parametrize("c", [0.0, 0.2, 0.5, 0.93, 1.0])
+@pytest.mark.parametrize("c", [0.0, 0.2, 0.93])
 def test_rings_cdf_by_integration_over_the_radius(c: float, uniform: str) -> None:
     law = RingsLaw(c, uniform=uniform)
     for t in (-0.81, -0.3, -0.04, 0.0, 1e-3, 0.21, 0.47, 0.9):
@@ -433,29 +368,7 @@ def test_rings_cdf_by_integration_over_the_radius(c: float, uniform: str) -> Non
 
 
 @pytest.mark.parametrize("uniform", ["area", "radius"])
-def test_rings_auc_over_the_plane(uniform: str) -> None:
-    """E F_i(S_j) as an integral over radius and angle, without the density of the score."""
-    law = RingsLaw(0.3, uniform=uniform)
-    nodes, weights = np.polynomial.legendre.leggauss(150)
-    x, w = (nodes + 1) / 2, weights / 2
-    zero = np.arctan2(0.3, 0.7) / (np.pi / 2)  # the score changes sign at this share of the angle
-    shares = np.concatenate([zero * x, zero + (1 - zero) * x])
-    r, share = np.meshgrid(x, shares, indexing="ij")
-    W = np.outer(w, np.concatenate([zero * w, (1 - zero) * w]))
-    A = law.auc_matrix()
-    for j in range(4):
-        positive, group = divmod(j, 2)
-        radius = (r + group) / 2
-        radial = np.ones_like(r) if uniform == "radius" else 2 * radius / (1 / 2 + group)
-        weight = W * radial * 2 * (share if positive else 1 - share)
-        angle = share * np.pi / 2
-        s = radius * (-0.3 * np.cos(angle) + 0.7 * np.sin(angle))
-        assert weight.sum() == pytest.approx(1, abs=1e-12)
-        np.testing.assert_allclose(A[:, j], np.einsum("ab,abi->i", weight, law.cdf(s)), atol=1e-7)
-
-
-@pytest.mark.parametrize("uniform", ["area", "radius"])
-@pytest.mark.parametrize("c", [0.0, 1e-6, 0.176, 0.5, 1.0])
+@pytest.mark.parametrize("c", [0.0, 1e-6, 0.176])
 def test_rings_auc_matrix_by_double_exponential_quadrature(c: float, uniform: str) -> None:
     law = RingsLaw(c, uniform=uniform)
     x, step = np.linspace(-3.4, 3.4, 681, retstep=True)
@@ -472,13 +385,13 @@ def test_rings_auc_matrix_by_double_exponential_quadrature(c: float, uniform: st
 
 @pytest.mark.parametrize("uniform", ["area", "radius"])
 def test_rings_symmetry_and_limits(uniform: str) -> None:
-    swap_classes = [2, 3, 0, 1]
     t = np.linspace(-1, 1, 41)
     for c in (0.0, 0.1, 0.4, 0.5):
         law, mirror = RingsLaw(c, uniform=uniform), RingsLaw(1 - c, uniform=uniform)
-        np.testing.assert_allclose(law.cdf(t), 1 - mirror.cdf(-t)[:, swap_classes], atol=1e-14)
-        assert law.auc() == pytest.approx(mirror.auc(), abs=1e-13)
-        assert law.auc() <= RingsLaw.best(uniform=uniform).auc()
+        np.testing.assert_allclose(law.cdf(t), 1 - mirror.cdf(-t)[:, [2, 3, 0, 1]], atol=1e-14)
+    for q1 in (0.02, 0.5, 0.98):
+        aucs = [RingsLaw(c, q1, uniform).auc() for c in np.linspace(0, 0.5, 21)]
+        assert np.all(np.diff(aucs) > 0)
     nearly = RingsLaw(1e-12, uniform=uniform)
     np.testing.assert_allclose(nearly.cdf(t), RingsLaw(0.0, uniform=uniform).cdf(t), atol=1e-10)
 
@@ -489,28 +402,6 @@ def test_rings_density_by_radius_at_the_origin() -> None:
         density = RingsLaw(c, uniform="radius").pdf([0.0, 1e-9 if c < 1 else -1e-9])
         assert np.all(np.isinf(density[0, [0, 2]]))
         np.testing.assert_allclose(density[0, [1, 3]], density[1, [1, 3]], atol=1e-6)
-
-
-def test_rings_published_values() -> None:
-    """The table of results (AUC .80/.02/.38 and .75/.06/.00) is that of uniform radii."""
-    best, fair = RingsLaw.best(uniform="radius"), RingsLaw.roc_fair(3 / 4, uniform="radius")
-    assert round(best.auc(), 2) == 0.80
-    assert round(abs(best.intra_group_gap()), 2) == 0.02
-    # Averages over 100 learned scores with standard deviations up to 0.02.
-    assert abs(float(best.roc_gap("negatives", 3 / 4))) == pytest.approx(0.38, abs=0.01)
-    assert round(fair.auc(), 2) == 0.75
-    assert round(abs(fair.intra_group_gap()), 2) == 0.06
-    assert abs(float(fair.roc_gap("negatives", 3 / 4))) < 1e-13
-
-
-def test_rings_uniform_in_area_are_not_the_published_ones() -> None:
-    """The two gaps do not depend on q1, so no share of the groups reconciles them."""
-    best, fair = RingsLaw.best(), RingsLaw.roc_fair(3 / 4)
-    assert round(best.auc(), 2) == 0.81
-    assert round(abs(best.intra_group_gap()), 2) == 0.01
-    assert round(float(best.roc_gap("negatives", 3 / 4)), 2) == -0.33
-    assert round(fair.auc(), 2) == 0.77
-    assert round(abs(fair.intra_group_gap()), 2) == 0.03
 
 
 @settings(max_examples=25, deadline=None)
@@ -524,20 +415,6 @@ def test_rings_roc_fair_closes_the_gap(rate: float, on: str, uniform: str) -> No
     assert abs(float(law.roc_gap(on, rate))) < 1e-12
 
 
-def test_rings_objective() -> None:
-    cs = np.linspace(0, 0.6, 31)
-    values = [RingsLaw.objective(c, rate=3 / 4, uniform="radius") for c in cs]
-    assert cs[np.argmax(values)] == pytest.approx(RingsLaw.roc_fair(3 / 4).c, abs=0.02)
-    assert RingsLaw.objective(0.4, 0.0) == RingsLaw(0.4).auc()
-
-
-@pytest.mark.parametrize("uniform", ["area", "radius"])
-@pytest.mark.parametrize("q1", [0.02, 0.5, 0.98])
-def test_rings_auc_is_largest_in_the_middle(q1: float, uniform: str) -> None:
-    cs = np.linspace(0, 0.5, 21)
-    assert np.all(np.diff([RingsLaw(c, q1, uniform).auc() for c in cs]) > 0)
-
-
 # -- tabulated laws ---------------------------------------------------------------------------
 
 
@@ -546,15 +423,7 @@ def test_credit_has_the_properties_of_the_figure() -> None:
     H, G0, G1 = law.negatives(), law.positives(0), law.positives(1)
     assert law.auc(H, G0) == pytest.approx(law.auc(H, G1), abs=1e-15)
     np.testing.assert_array_equal(law.cdf_values[0], law.cdf_values[1])
-    np.testing.assert_allclose(law.cdf(0.85)[2:], [0.3, 0.6], atol=1e-15)
-    np.testing.assert_allclose(law.cdf(0.72)[2:], [0.2, 0.2], atol=1e-15)
-    assert 1 - law.cdf(0.72)[0] == pytest.approx(0.25, abs=1e-15)
-    assert law.cdf(0.5)[3] == 0
-    assert law.cdf(0.6)[3] <= 0.02
-    density = law.pdf([0.65, 0.75, 0.82, 0.9])[:, 3]
-    assert np.all((density >= 1.5) & (density <= 3.2))
-    assert 0.05 < law.cdf(0.5)[2] < 0.15
-    assert law.cdf(0.8)[2] <= 0.25
+    np.testing.assert_allclose(law.cdf([0.72, 0.85])[:, 2:], [[0.2, 0.2], [0.3, 0.6]], atol=1e-15)
     # The false negative rates are equal at 0.72 and nowhere else inside.
     t = np.linspace(0.001, 0.999, 2000)
     difference = law.cdf(t)[:, 2] - law.cdf(t)[:, 3]
@@ -591,7 +460,6 @@ def test_piecewise_linear_flat_pieces() -> None:
     assert law.quantile([0.5, 1 - 0.5])[:, 0].tolist() == [1.0, 1.0]
     assert float(law.quantile(0.5 + 1e-9)[0]) == pytest.approx(2, abs=1e-8)
     flat = PiecewiseLinearLaw([0, 1, 2, 3], [[0, 0.9, 0.9, 1]] * 4, EQUAL_WEIGHTS)
-    assert 1 - 0.1 == 0.9
     rate = 0.1 + 2e-17 + 1e-16  # a rounding error away from the level
     assert float(flat.roc_curve(flat.negatives(), flat.positives()).threshold(rate)) == 1.0
 
@@ -618,9 +486,8 @@ def test_discrete_law_by_enumeration_of_atoms() -> None:
                 a += 1
                 total += probabilities[0, a]
             roc = 1 - probabilities[K, : a + 1].sum()
-            assert float(law.roc_curve(law.negatives(0), law.positives(0))(rate)) == pytest.approx(
-                roc
-            )
+            curve = law.roc_curve(law.negatives(0), law.positives(0))
+            assert float(curve(rate)) == pytest.approx(roc)
 
 
 def test_discrete_rates_at_the_steps() -> None:
@@ -630,7 +497,6 @@ def test_discrete_rates_at_the_steps() -> None:
     for k in range(1, 10):
         for rate in (k / 10, 1 - (10 - k) / 10, k * 0.1):
             assert float(curve(rate)) == pytest.approx(k / 10, abs=1e-12)
-    assert np.all(np.abs(law.roc_gap("negatives", np.arange(1, 10) / 10)) < 1e-12)
 
 
 def test_discretised_keeps_weights_and_loses_little() -> None:
@@ -678,63 +544,32 @@ def test_tabulated_properties(data: st.DataObject, K: int, m: int) -> None:
 # -- refusals ---------------------------------------------------------------------------------
 
 CDF = [[0, 0.5, 1]] * 4
-REFUSALS = {
-    "c below": (lambda: SquareLaw(-0.1), r"c must lie in \[0, 1\], not -0.1"),
-    "c above": (lambda: RingsLaw(1.5), r"c must lie in \[0, 1\]"),
-    "c nan": (lambda: SquareLaw(float("nan")), r"c must lie in \[0, 1\]"),
-    "q1 zero": (lambda: SquareLaw(0.5, 0.0), "q1 must lie strictly between 0 and 1"),
-    "q1 one": (lambda: make_rings(10, q1=1.0), "q1 must lie strictly between 0 and 1"),
-    "n": (lambda: make_square(0), "n must be a positive integer"),
-    "n credit": (lambda: make_credit(2.5), "n must be a positive integer"),
-    "uniform": (lambda: RingsLaw(0.5, uniform="volume"), 'uniform must be "area" or "radius"'),
-    "fair rate": (lambda: RingsLaw.roc_fair(1.0), "rate must lie strictly between"),
-    "fair class": (lambda: RingsLaw.roc_fair(0.5, "both"), 'on must be "negatives"'),
-    "no score": (lambda: make_square(5).scores, "2 features and no score"),
-    "rate": (lambda: SquareLaw(0.5).roc_gap("negatives", 1.2), "rate must lie between 0 and 1"),
-    "on": (lambda: SquareLaw(0.5).roc_gap("both", 0.2), 'on must be "negatives" or "positives"'),
-    "level": (lambda: credit_law().quantile([0.5, np.nan]), "u must lie between 0 and 1"),
-    "group": (lambda: SquareLaw(0.5).negatives(2), "group must be an index from 0 to 1, not 2"),
-    "mixture length": (lambda: SquareLaw(0.5).auc([1.0]), "one weight for each of the 4 cells"),
-    "mixture sum": (lambda: SquareLaw(0.5).auc([1, 1, 0, 0]), "non-negative and sum to one"),
-    "knots": (lambda: PiecewiseLinearLaw([0, 0, 1], CDF, EQUAL_WEIGHTS), "strictly increasing"),
-    "one knot": (lambda: PiecewiseLinearLaw([0], [[1]] * 4, EQUAL_WEIGHTS), "at least 2 finite"),
-    "decreasing": (
-        lambda: PiecewiseLinearLaw([0, 1, 2, 3], [[0, 0.6, 0.5, 1]] * 4, EQUAL_WEIGHTS),
-        "cdf_values must not decrease",
-    ),
-    "ends": (
-        lambda: PiecewiseLinearLaw([0, 1, 2], [[0.1, 0.5, 1]] * 4, EQUAL_WEIGHTS),
-        "start at 0 and end at 1",
-    ),
-    "rows": (
-        lambda: PiecewiseLinearLaw([0, 1, 2], CDF[:3], EQUAL_WEIGHTS),
-        r"shape \(4, 3\), not \(3, 3\)",
-    ),
-    "weights": (
-        lambda: PiecewiseLinearLaw([0, 1, 2], CDF, [[0.25, 0.25], [0.25, 0.35]]),
-        "cell_weights must be positive and sum to one",
-    ),
-    "weights shape": (
-        lambda: PiecewiseLinearLaw([0, 1, 2], CDF, [0.25] * 4),
-        r"cell_weights must have shape \(2, K\)",
-    ),
-    "labels": (
-        lambda: PiecewiseLinearLaw([0, 1, 2], CDF, EQUAL_WEIGHTS, groups="abc"),
-        "3 group labels for the 2 groups",
-    ),
-    "probabilities": (
-        lambda: DiscreteLaw([0, 1], [[0.5, 0.6]] * 4, EQUAL_WEIGHTS),
-        "non-negative and sum to one",
-    ),
-    "levels": (lambda: credit_law().discretised(1), "levels must be at least 2"),
-    "thresholds": (lambda: credit_law().discretised(thresholds=[0.5, 0.2]), "increasing sequence"),
-}
 
 
-@pytest.mark.parametrize(("refused", "message"), REFUSALS.values(), ids=REFUSALS.keys())
-def test_bad_parameters_are_refused_in_one_sentence(refused, message: str) -> None:
-    with pytest.raises(ValueError, match=message) as error:
-        refused()
-    text = str(error.value)
-    assert text.endswith(".")
-    assert "\n" not in text
+def test_bad_parameters_are_refused_in_one_sentence() -> None:
+    """One or two of every kind: parameters, rates and cells, tables, and how they are cut."""
+    for refused, message in (
+        (lambda: SquareLaw(-0.1), r"^c .*-0\.1"),
+        (lambda: RingsLaw(float("nan")), r"^c .*nan"),
+        (lambda: make_rings(10, q1=1.0), "^q1 "),
+        (lambda: make_credit(2.5), "^n .*integer"),
+        (lambda: RingsLaw(0.5, uniform="volume"), "^uniform "),
+        (lambda: RingsLaw.roc_fair(0.5, "both"), "^on "),
+        (lambda: make_square(5).scores, "2 features"),
+        (lambda: SquareLaw(0.5).roc_gap("negatives", 1.2), "^rate "),
+        (lambda: credit_law().quantile([0.5, np.nan]), "^u "),
+        (lambda: SquareLaw(0.5).negatives(2), "^group .* not 2"),
+        (lambda: SquareLaw(0.5).auc([1.0]), "the 4 cells"),
+        (lambda: SquareLaw(0.5).auc([1, 1, 0, 0]), "sum to one"),
+        (lambda: PiecewiseLinearLaw([0, 0, 1], CDF, EQUAL_WEIGHTS), "strictly increasing"),
+        (lambda: PiecewiseLinearLaw([0, 1, 2], [[0, 2, 1]] * 4, EQUAL_WEIGHTS), "^cdf_values "),
+        (lambda: PiecewiseLinearLaw([0, 1, 2], CDF[:3], EQUAL_WEIGHTS), r"not \(3, 3\)"),
+        (lambda: PiecewiseLinearLaw([0, 1, 2], CDF, [[0.25, 0.5]] * 2), "^cell_weights "),
+        (lambda: PiecewiseLinearLaw([0, 1, 2], CDF, EQUAL_WEIGHTS, groups="abc"), "3 group"),
+        (lambda: DiscreteLaw([0, 1], [[0.5, 0.6]] * 4, EQUAL_WEIGHTS), "sum to one"),
+        (lambda: credit_law().discretised(1), "^levels "),
+        (lambda: credit_law().discretised(thresholds=[0.5, 0.2]), "increasing"),
+    ):
+        with pytest.raises(ValueError, match=message) as error:
+            refused()
+        assert "\n" not in str(error.value)

@@ -1,6 +1,7 @@
 """Makers of data that tests of every room share, and how often simulations repeat."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 
@@ -18,6 +19,15 @@ SOAK = int(os.environ.get("EVENSCORE_SOAK", "1"))
 def often(n):
     """How often a simulation is repeated: n times, and many times more in `make soak`."""
     return n * SOAK
+
+
+def data_folder(pattern):
+    """Where files that are not bundled are, None if nowhere: EVENSCORE_DATA, or shared/data."""
+    sibling = Path(__file__).resolve().parents[3] / "shared" / "data"
+    for folder in (os.environ.get("EVENSCORE_DATA"), sibling):
+        if folder and list(Path(folder).glob(pattern)):
+            return Path(folder)
+    return None
 
 
 def draw(seed, n=120, n_groups=2, levels=10, weights=None, shift=0.3):

@@ -35,17 +35,3 @@ def test_other_scores_only_compare_groups():
     [table] = result.block(CalibrationSlopes).tables()
     assert len(table.columns) == 3
     assert "only compare the groups" in table.note
-
-
-def test_no_number_has_a_reason():
-    y, score, group = people(n=400)
-    group = group.astype(object)
-    group[:10], y[:10] = "set apart", [0] * 5 + [1] * 5
-    score[:10] = np.linspace(0.1, 0.9, 10)
-    result = es.audit(y, score, sensitive_features=group, constraints="bnsp")
-    [table] = result.block(CalibrationSlopes).tables()
-    row = next(row for row in table.rows if row[0] == "set apart")
-    assert row[1:3] == ("–", "–")
-    assert "(no interval)" in row[3]  # in the large there is a number, of too few people
-    assert "set apart: " in table.note
-    assert "fewer than 10" in table.note

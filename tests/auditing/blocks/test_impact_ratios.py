@@ -37,6 +37,11 @@ def test_by_hand():
     assert first.rows[3][5].startswith("0.60 (")
     assert ("", "", "women", "50.0% (43.1% to 56.9%)", "1 (the highest)") in second.rows
     assert "Four fifths" in first.note
+    men = es.audit(y, score, sensitive_features=group, constraints="bnsp", reference_group="men")
+    found = men.block(ImpactRatios).ratios
+    assert set(found.against) == {"men"}
+    assert np.isnan(found.ratio.value[0]).all()  # nobody of them is selected
+    assert found.ratio.value[3, 1] == pytest.approx(0.5 / 0.3)
 
 
 def test_rates_and_ratios_are_those_of_a_cut():
@@ -69,31 +74,10 @@ def test_rates_and_ratios_are_those_of_a_cut():
         )
 
 
-def test_a_reference_group_is_the_one_against():
-    y, score, group = uneven()
-    result = es.audit(y, score, sensitive_features=group, constraints="bnsp", reference_group="men")
-    block = result.block(ImpactRatios)
-    assert set(block.ratios.against) == {"men"}
-    assert np.isnan(block.ratios.ratio.value[0]).all()  # nobody of them is selected
-    assert block.ratios.ratio.value[3, 1] == pytest.approx(0.5 / 0.3)
-    second = block.tables()[1]
-    assert second.columns[-1].startswith("ratio to men")
-    assert "hold one by one" in second.note
-
-
 def test_tied_scores_say_which_cuts_there_are():
     rng = np.random.default_rng(1)
     score, group = rng.choice([1, 2, 3], 600, p=[0.2, 0.5, 0.3]), rng.choice(list("ab"), 600)
-    result = es.audit(rng.integers(0, 2, 600), score, sensitive_features=group)
-    block = result.block(ImpactRatios)
+    block = es.audit(None, score, sensitive_features=group).block(ImpactRatios)
     assert block.cuts == ("above 2", "above 1")
-    note = block.tables()[0].note
-    assert ("as few as 10%, 20%" in note) == bool(block.missing)
     assert block.missing[:2] == (0.1, 0.2)
-    burden = es.audit(
-        rng.integers(0, 2, 600),
-        score,
-        sensitive_features=group,
-        words=es.Words(selected_is="bad"),
-    )
-    assert "bad for a person" in burden.block(ImpactRatios).tables()[0].note
+    assert "10%, 20%" in block.tables()[0].note

