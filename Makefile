@@ -10,7 +10,7 @@ READY_TEST := $(VENV)/.ready-test
 demo: $(READY)          ## audit an unfair score on embedded data
 	$(BIN)/evenscore demo
 
-test: $(READY_TEST)     ## run the tests (and the examples in the docstrings)
+test: $(READY_TEST)     ## run the tests (and the examples in the docstrings); six minutes on two cores
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak'
 
 quick: $(READY_TEST)    ## the same without the slow ones
@@ -22,7 +22,7 @@ bench: $(READY_TEST)    ## measure speed as ratios, to results/bench.json and re
 
 # The hard problems come last: they end with an error if a fit was worse than not having asked.
 soak: $(READY_TEST)     ## hours: simulations of the tests ten times over, coverage, made-up audits, certified choices, altered files, stopped processes, hard learning problems
-	EVENSCORE_SOAK=10 $(BIN)/python -m pytest -n 2 --dist worksteal -m 'slow or soak'
+	EVENSCORE_SOAK=10 $(BIN)/python -m pytest -n 2 --dist worksteal
 	$(BIN)/python benchmarks/cuts_coverage.py --samples 100
 	$(BIN)/python benchmarks/coverage.py --samples 60
 	$(BIN)/python benchmarks/fuzz_audits.py --audits 10000 --calls 100000
