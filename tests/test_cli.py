@@ -26,6 +26,7 @@ def test_constraints_lists_the_catalogue():
     assert "{" not in output
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:BoostedScorer did not reach")
 def test_demo_tells_the_story_and_writes_the_report(tmp_path, monkeypatch):
     """Of few people and few trees: of all it takes half a minute."""
@@ -81,6 +82,7 @@ def test_names_of_files_are_no_markup(capsys):
     assert capsys.readouterr() == (f"{path} is not written.\n", f"{path} cannot be read.\n")
 
 
+@pytest.mark.slow
 def test_an_audit_does_not_load_what_learning_needs(tmp_path):
     """Seconds that everybody would wait for: scikit-learn, SciPy's distributions."""
     rows = "".join(f"{k % 2},{(k * 7) % 31},{'ab'[k % 3 % 2]}\n" for k in range(200))

@@ -130,6 +130,7 @@ def people():
     return y, score, np.array(["women", "men"])[group]
 
 
+@pytest.mark.slow
 def test_a_family_is_audited_reported_compared_and_stored(people, tmp_path):
     y, score, groups = people
     result = es.audit(y, score, sensitive_features=groups, constraints=["bnsp", Exposure()])
@@ -167,6 +168,7 @@ def test_a_family_is_audited_reported_compared_and_stored(people, tmp_path):
     assert difference.change == "larger gap"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scorer", ["LinearScorer", "BoostedScorer"])
 def test_a_family_is_learned(people, scorer):
     y, score, groups = people
@@ -182,6 +184,7 @@ def test_a_family_is_learned(people, scorer):
     assert fitted.gap_names_ == ["exposure_gap, men and women"]
 
 
+@pytest.mark.slow
 def test_a_family_is_repaired_and_traded_off(people):
     y, score, groups = people
     repair = es.repair(y, score, sensitive_features=groups, constraints=Exposure())
@@ -286,6 +289,7 @@ def test_a_block_is_computed_shown_and_stored(people, with_medians, tmp_path):
 # ---------------------------------------------------------------------- a learner
 
 
+@pytest.mark.slow
 def test_a_learner_closes_gaps_and_is_refused_bad_parameters(people):
     y, score, groups = people
     rng = np.random.default_rng(0)

@@ -18,6 +18,7 @@ def fuzzing():
     return fuzz_audits
 
 
+@pytest.mark.slow
 def test_audits_of_anything(fuzzing):
     draw, run = fuzzing.audits.drawn_case, fuzzing.audits.run_case
     outcomes, failures = fuzzing.fuzz("audit", draw, run, 7, range(6))

@@ -102,6 +102,7 @@ def test_supremum_includes_the_upper_end():
     assert at == over == pytest.approx(0.8)
 
 
+@pytest.mark.slow
 def test_roc_gap_over_an_interval():
     args, kwargs = arguments(3, n=400)
     grid = np.linspace(0.1, 0.4, 601)

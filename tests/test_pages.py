@@ -37,6 +37,7 @@ def ran(*some):
     return done.returncode, f"{done.stdout}\n{done.stderr}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", SAMPLE, ids=name)
 def test_the_first_pages_print_what_they_show(page, tmp_path):
     """Seconds: a reader's first ones with the command and with Python."""

@@ -41,6 +41,7 @@ def cell(name):
     return int(kind == "positives"), int(group)
 
 
+@pytest.mark.slow
 def test_aucs_and_matrix(case):
     rows, result = case
     assert result.auc.value == pytest.approx(rows.auc((0,), (1,)), abs=1e-12)
@@ -60,6 +61,7 @@ def test_aucs_and_matrix(case):
     assert block.sum() == pytest.approx(result.auc.value, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_every_named_gap_of_every_pair(case):
     rows, result = case
     pairs = len(result.groups) * (len(result.groups) - 1) // 2
@@ -202,6 +204,7 @@ def test_compas_rates_are_those_published(compas_folder):
 # ---------------------------------------------------------------------- ways in
 
 
+@pytest.mark.slow
 def test_same_input_same_bytes_and_random_state():
     y, score, group, _ = draw(6, n=200, levels=None)
     asked = dict(sensitive_features=group, constraints=["bnsp", es.RocConstraint(rates=RATES)])
@@ -285,6 +288,7 @@ def test_zero_weights_count_for_nothing():
     assert result.sample.n == len(y) - 10
 
 
+@pytest.mark.slow
 def test_many_groups_keep_the_worst_pairs_and_say_so():
     y, score, group, _ = draw(15, n=1200, n_groups=12, levels=None)
     result = es.audit(y, score, sensitive_features=group, constraints=every_family())
@@ -372,6 +376,7 @@ PERSON = st.tuples(
 LOW = es.Cuts(thresholds=(1.0, -1.5), selected="low", inclusive=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(st.lists(PERSON, max_size=24), st.booleans(), st.booleans(), st.sampled_from([None, LOW]))
 def test_any_people_give_a_valid_audit_or_one_sentence(people, weighted, known, cuts):
@@ -402,6 +407,7 @@ def test_notes_about_a_table_come_first_among_the_warnings():
 # ---------------------------------------------------------------------- ties
 
 
+@pytest.mark.slow
 def test_an_even_score_with_ties_has_no_gap():
     rng = np.random.default_rng(1)
     y, group = np.tile([0, 1], 1000), np.repeat(["a", "b"], 1000)
@@ -417,6 +423,7 @@ def test_an_even_score_with_ties_has_no_gap():
     assert "ties" in gap.method
 
 
+@pytest.mark.slow
 def test_exchanging_groups_never_favours_the_other():
     rng = np.random.default_rng(2)
     y, group = rng.integers(0, 2, 1500), rng.integers(0, 2, 1500)
@@ -444,6 +451,7 @@ def test_groups_whose_names_contain_and_are_kept_apart():
     assert len({gap.key for gap in result.gaps}) == len(result.gaps)
 
 
+@pytest.mark.slow
 def test_two_people_of_a_third_group_do_not_silence_an_audit():
     rng = np.random.default_rng(0)
     y, group = np.tile([0, 0, 1, 1], 500), np.tile(["men", "women"], 1000)

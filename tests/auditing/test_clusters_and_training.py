@@ -26,6 +26,7 @@ def audit(columns, **options):
     return es.audit(y, score, sensitive_features=group, **asked)
 
 
+@pytest.mark.slow
 def test_a_result_with_clusters_is_kept_and_described(columns):
     result = audit(columns, cluster=columns[3], trained_on=True)
     assert result.sample.clusters == 200
@@ -39,6 +40,7 @@ def test_a_result_with_clusters_is_kept_and_described(columns):
     assert read.to_dict() == data
 
 
+@pytest.mark.slow
 def test_intervals_are_wider_with_clusters(columns):
     asked = dict(constraints=every_family())
     wide, narrow = audit(columns, cluster=columns[3], **asked), audit(columns, **asked)

@@ -26,6 +26,7 @@ def result(people):
     return es.audit(y, score, sensitive_features=columns, constraints=ASKED)
 
 
+@pytest.mark.slow
 def test_each_column_has_its_own_audit(people, result):
     y, score, columns = people
     assert [column.name for column in result.columns] == ["sex", "race"]
@@ -113,6 +114,7 @@ def test_a_column_with_nobody_to_compare_is_no_obstacle(people):
     assert [len(column.audit.gaps) > 0 for column in result.columns] == [True, False]
 
 
+@pytest.mark.slow
 def test_names_and_order_of_columns_and_their_values(people):
     y, score, columns = people
     sex, band = columns["sex"], np.where(columns["race"] == "a", "10", "9")

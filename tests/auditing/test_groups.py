@@ -47,6 +47,7 @@ def by_key(result):
 # ---------------------------------------------------------------------- small groups
 
 
+@pytest.mark.slow
 def test_small_groups_are_not_compared_but_counted_listed_and_shown_apart(people, result):
     y, score, group = people
     assert result.groups == ("a", "b", "c", "none", "tiny")
@@ -152,6 +153,7 @@ def test_weights_count_by_what_they_are_worth(people):
 # ---------------------------------------------------------------------- a reference group
 
 
+@pytest.mark.slow
 def test_every_group_against_one(people, result):
     y, score, group = people
     against = es.audit(y, score, sensitive_features=group, reference_group="b", constraints=SOME)
@@ -176,6 +178,7 @@ def test_every_group_against_one(people, result):
         )
 
 
+@pytest.mark.slow
 def test_all_others_are_recoded_columns(people):
     y, score, group = people
     weight = np.random.default_rng(0).gamma(9.0, size=len(y))
@@ -254,6 +257,7 @@ def test_names_and_their_order_change_nothing_they_must_not(people, reference):
         assert known[key].verdict == gap.verdict
 
 
+@pytest.mark.slow
 def test_references_by_label_or_by_name():
     y, score, group, _ = draw(8, n=900, n_groups=3)
     asked = dict(constraints="bnsp")
@@ -282,6 +286,7 @@ def test_main_groups_are_the_fewest_that_hold_four_fifths(people, result):
     assert two.main == (0, 1)  # two at least, although one holds 80 %
 
 
+@pytest.mark.slow
 def test_curves_of_main_groups_are_kept_first():
     y, score, group, _ = draw(4, n=800, n_groups=5, levels=None)
     weight = np.where(np.isin(group, [1, 3]), 9.0, 1.0)
@@ -297,6 +302,7 @@ def test_curves_of_main_groups_are_kept_first():
 # ---------------------------------------------------------------------- compared
 
 
+@pytest.mark.slow
 def test_comparisons_are_of_the_gaps_compared(people):
     y, score, group = people
     asked = dict(sensitive_features=group, reference_group=ALL_OTHERS, constraints="bnsp")
@@ -327,6 +333,7 @@ def test_regrouped_tables():
 # ---------------------------------------------------------------------- numbers as groups
 
 
+@pytest.mark.slow
 def test_a_quantity_is_pointed_out_with_bands():
     rng = np.random.default_rng(0)
     age = rng.integers(18, 34, 800)

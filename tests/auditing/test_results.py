@@ -82,6 +82,7 @@ def test_no_number_is_rounded(result):
     assert curve["simultaneous_high"] == result.roc_gaps[0].simultaneous_high.tolist()
 
 
+@pytest.mark.slow
 def test_the_schema_describes_it(small, awkward):
     validator = jsonschema.Draft202012Validator(audit_schema())
     validator.check_schema(audit_schema())
@@ -150,6 +151,7 @@ def test_spoiled_files_are_refused_in_a_sentence(small, tmp_path):
 ODD = [None, True, -1, 10**400, 1e308, "", "x", [], [[]], {}, [None] * 3, float("inf")]
 
 
+@pytest.mark.slow
 def test_altered_files_are_refused_in_a_sentence(small, tmp_path):
     """A place at a time; many are read, as what they say can be."""
     whole = small.to_json()
@@ -221,6 +223,7 @@ def other(columns):
     )
 
 
+@pytest.mark.slow
 def test_compare_pairs_people(result, other):
     found = result.compare(other)
     assert found.auc.difference.value == pytest.approx(result.auc.value - other.auc.value)
@@ -239,6 +242,7 @@ def test_compare_pairs_people(result, other):
     )
 
 
+@pytest.mark.slow
 def test_magnitudes_err_as_seldom_as_they_say():
     """|x| = |y| in the first cases; x and y are correlated, as scores of the same people are."""
     rng = np.random.default_rng(1)
@@ -294,6 +298,7 @@ def test_blocks_and_fields_that_a_reader_does_not_know_are_skipped(result):
         read.calibration  # noqa: B018
 
 
+@pytest.mark.slow
 def test_a_comparison_is_shown_and_kept(result, other):
     from rich.console import Console
 
@@ -337,6 +342,7 @@ def test_comparisons_that_cannot_be_made(result, other, columns, awkward):
         result.compare(3)
 
 
+@pytest.mark.slow
 def test_compare_with_weights_equals_repeated_people():
     """And later changes of the columns change no comparison."""
     y, score, group, weight = draw(23, n=60, levels=None, weights="integer")

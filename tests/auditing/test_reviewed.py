@@ -13,6 +13,7 @@ def people(n, groups=("a", "b"), shift=0.3, seed=0):
     return y, rng.normal(size=n) + y + shift * code, np.array(groups, dtype=object)[code], rng
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["one", "group", "two"])
 def test_of_one_cluster_nothing_is_known(which):
     y, score, groups, rng = people(300)

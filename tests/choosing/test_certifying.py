@@ -129,6 +129,7 @@ def same(one, other):
     assert one.chosen == other.chosen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constraint", ["bnsp", FNR], ids=["bnsp", "fnr"])
 def test_invariances(constraint):
     X, y, groups = people(3000, n_groups=3, shifts=(0.0, 0.05, 0.6))
@@ -233,6 +234,7 @@ def test_candidates_that_are_not_fitted_are_fitted_one_by_one_on_a_part():
     assert again.to_dict() == choice.to_dict()
 
 
+@pytest.mark.slow
 def test_one_scorer_stands_for_its_tolerances():
     X, y, groups = people(3000, shifts=(0.0, 0.5, 1.0))
     frame, columns = pd.DataFrame(X, columns=list("xyz")), pd.DataFrame({"sex": groups})
@@ -270,6 +272,7 @@ def path():
     return made
 
 
+@pytest.mark.slow
 def test_the_points_of_a_path_on_people_held_out(path):
     X, y, groups = people(4000, seed=4, shifts=(0.0, 0.5, 1.0))
     choice = path.certify(X, y, sensitive_features=groups, tolerance=0.08)

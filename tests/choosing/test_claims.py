@@ -32,6 +32,7 @@ def prices():
     )
 
 
+@pytest.mark.slow
 def test_nothing_comes_first_then_each_then_all(prices):
     kinds = prices.kinds
     assert [claim.kinds for claim in prices.claims] == [(), kinds[:1], kinds[1:], kinds]

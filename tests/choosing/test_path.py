@@ -62,6 +62,7 @@ def best_auc(gap):
     return max(law.auc() for law in laws if abs(law.intra_group_gap()) <= gap + 1e-3)
 
 
+@pytest.mark.slow
 def test_the_path_of_example_1(square):
     _, path = square
     assert [point.value for point in path.points] == [np.inf, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005]
@@ -77,6 +78,7 @@ def test_the_path_of_example_1(square):
     assert np.all(np.diff(gaps) < 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [True])
 def test_the_pool_of_the_scores_left_out(weighted):
     """Every number again, from the folds on, in plain steps."""
@@ -213,6 +215,7 @@ def test_select_checks_the_tolerance(tolerance):
 # ---------------------------------------------------------------------- kinds of data
 
 
+@pytest.mark.slow
 def test_german(german):
     data, path = german
     assert isinstance(path, es.TradeoffPath)
@@ -229,6 +232,7 @@ def test_german(german):
     assert "LinearScorer: no constraints, tolerance=0.1, tolerance=0.02" in repr(path)
 
 
+@pytest.mark.slow
 def test_convergence_is_told_not_shown(capsys):
     X, y, groups = rows(400)
     X = X[:, :1] + 2.0 * (groups == "b")[:, None]  # a gap that no score of one feature closes

@@ -89,6 +89,7 @@ def test_the_law_and_its_table():
 # ---------------------------------------------------------------------- properties
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constraint", ["fpr", "bnsp"])
 def test_it_takes_more_people_for_more(constraint):
     cuts = es.Cuts(at=0.3) if constraint != "bnsp" else None
@@ -106,6 +107,7 @@ def test_it_takes_more_people_for_more(constraint):
     assert es.plan(**asked, group_shares=(0.9, 0.1)).needed > plan.needed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_groups", "constraint"), [(2, "bpsn"), (3, "fnr")])
 def test_names_and_order_of_groups_mean_nothing(n_groups, constraint):
     shares = np.linspace(1.0, 2.0, n_groups) / np.linspace(1.0, 2.0, n_groups).sum()
@@ -126,6 +128,7 @@ def test_names_and_order_of_groups_mean_nothing(n_groups, constraint):
     assert turned.smallest[0].split()[0] == plan.smallest[0].split()[0]
 
 
+@pytest.mark.slow
 def test_given_people():
     needed = at_one_cut()
     plan = at_one_cut(n=needed.needed // 2)

@@ -48,6 +48,7 @@ def assert_same(path, command, columns, **options):
 # ---------------------------------------------------------------------- what it says
 
 
+@pytest.mark.slow
 def test_csv_and_parquet_give_the_numbers_of_an_audit_in_memory(table, tmp_path):
     before = table.read_bytes()
     result = run("audit", table, *ASKED, "--json", tmp_path / "a.json")
@@ -71,6 +72,7 @@ def test_few_distinct_scores_are_counted_by_duckdb_and_nothing_changes(tmp_path)
     assert_same(path, ONE, columns, constraints="bnsp")
 
 
+@pytest.mark.slow
 def test_weights_and_several_groups(tmp_path):
     columns = people(300)
     columns["w"] = np.random.default_rng(1).gamma(2.0, size=300).tolist()
@@ -117,6 +119,7 @@ CUTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CUTS)
 def test_cuts_and_what_should_be_equal_there(table, name):
     options, asked = CUTS[name]
@@ -132,6 +135,7 @@ def test_the_terminal_leads_with_the_cuts(tmp_path):
     assert "ROC gaps at a cut" not in told
 
 
+@pytest.mark.slow
 def test_without_a_label_selection_is_audited_alone(table, tmp_path):
     asked = ("--score", "score", "--group", "sex", "--cuts", "everyone=0.1:0.4")
     out = ("--title", "t", "--json", tmp_path / "a.json", "--html", tmp_path / "a.html")
@@ -215,6 +219,7 @@ def test_numbers_as_groups_are_told_which_bands_to_compare(tmp_path):
 # ---------------------------------------------------------------------- exit codes
 
 
+@pytest.mark.slow
 def test_fail_on_gap(tmp_path):
     table = write(tmp_path / "scores.csv", people(1000, shift=1.0))
     asked = ("--fail-on-gap", "--quiet")
@@ -237,6 +242,7 @@ def test_gaps_that_cannot_be_checked_are_counted_with_the_reason(table):
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_real_process(tmp_path):
     """Whose terminal knows few characters."""
     columns = people(N)
@@ -258,6 +264,7 @@ def test_a_mistyped_column_is_advised(table):
     assert shlex.split(advised)[1:] == ["evenscore", "audit", str(table), *ASKED]
 
 
+@pytest.mark.slow
 def test_a_pipe_is_refused(table):
     command = [sys.executable, "-m", "evenscore.cli", "audit", "/dev/stdin", *ASKED]
     text = table.read_text()
@@ -270,6 +277,7 @@ def test_a_pipe_is_refused(table):
 # ---------------------------------------------------------------------- files as they come
 
 
+@pytest.mark.slow
 def test_byte_order_mark_semicolons_quotes_windows_line_ends_and_gzip(tmp_path):
     columns = people(N)
     columns["a;b"] = ['he said "no"; or\nnot'] * N
@@ -364,6 +372,7 @@ def test_a_cell_that_does_not_fit_is_named(tmp_path, column, value, told):
     assert all(part in sentence for part in told)
 
 
+@pytest.mark.slow
 def test_columns_that_cannot_be_audited(tmp_path):
     def told(columns, *options):
         return refused("audit", write(tmp_path / "scores.csv", columns), *ASKED, *options)

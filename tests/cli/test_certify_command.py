@@ -42,6 +42,7 @@ def in_memory(columns):
     return X, np.array(columns["repaid"]) == "yes", np.array(columns["sex"])
 
 
+@pytest.mark.slow
 def test_the_choice_is_that_of_the_path_in_memory(certified, folder):
     X, y, groups = in_memory(people(500, seed=1, shift=0.4))
     path = es.tradeoff_path(
@@ -77,6 +78,7 @@ def test_the_choice_is_that_of_the_path_in_memory(certified, folder):
     np.testing.assert_allclose(scores, expected.scorer.decision_function(X))
 
 
+@pytest.mark.slow
 def test_if_none_is_certified_nothing_is_written(folder, tmp_path):
     model, page = tmp_path / "model.skops", tmp_path / "path.html"
     result = run(
@@ -144,6 +146,7 @@ def test_a_group_or_a_label_that_is_not_there(folder, tmp_path):
     assert "odd.csv" in refused(*base, "--certify", odd)
 
 
+@pytest.mark.slow
 def test_repairs(folder, tmp_path):
     maps = tmp_path / "maps.json"
     base = ("repair", folder / "train.csv", *ASKED, "--score", "score", "--equal", "fnr")

@@ -58,6 +58,7 @@ def test_clusters_of_a_file_are_those_of_columns(tmp_path, kind, names):
         assert expected.sample.clusters == len(set(columns["household"]))
 
 
+@pytest.mark.slow
 def test_what_is_taken_for_granted_is_told_everywhere(tmp_path):
     path = write(tmp_path / "scores.csv", rows())
     html = tmp_path / "a.html"
@@ -96,6 +97,7 @@ def test_a_repair_takes_clusters(tmp_path):
 # ---------------------------------------------------------------------- fits
 
 
+@pytest.mark.slow
 def test_fit_keeps_clusters_whole_as_in_memory(tmp_path):
     columns, model = rows(), tmp_path / "m.skops"
     del columns["year"]
@@ -126,6 +128,7 @@ def test_fit_keeps_clusters_whole_as_in_memory(tmp_path):
     assert f"{gap.high:+.3f}" in told.replace("−", "-")
 
 
+@pytest.mark.slow
 def test_tradeoff_as_in_memory(tmp_path):
     columns, path = rows(), tmp_path / "t.json"
     table = write(tmp_path / "people.csv", columns)
@@ -147,6 +150,7 @@ def test_tradeoff_as_in_memory(tmp_path):
             assert one["high"] == pytest.approx(other.high)
 
 
+@pytest.mark.slow
 def test_bad_clusters_of_a_fit_are_refused(tmp_path):
     columns, model = rows(), tmp_path / "m.skops"
     path = write(tmp_path / "people.csv", columns)

@@ -48,6 +48,7 @@ def matrix(columns):
 # ---------------------------------------------------------------------- fit and score
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind"), [("linear", es.LinearScorer), ("boosted", es.BoostedScorer)]
 )
@@ -71,6 +72,7 @@ def test_fit_and_score_as_in_memory(table, tmp_path, name, kind):
         assert found[key] == [str(value) for value in values]
 
 
+@pytest.mark.slow
 def test_named_features_groups_and_weights(tmp_path):
     columns = people(N)
     columns["w"] = np.random.default_rng(0).gamma(2.0, size=N).tolist()
@@ -85,6 +87,7 @@ def test_named_features_groups_and_weights(tmp_path):
         assert [feature.name for feature in load_model(model).features] == names
 
 
+@pytest.mark.slow
 def test_missing_values(tmp_path):
     columns = people(N)
     columns["age"][4], columns["job"][7] = "NA", ""
@@ -116,6 +119,7 @@ def test_unseen_categories_are_told_once(model, tmp_path):
     assert X[0, 2:].sum() == 0.0
 
 
+@pytest.mark.slow
 def test_a_real_process(model, table, tmp_path):
     command = [sys.executable, "-m", "evenscore.cli", "score", str(model), str(table)]
     command += ["-o", str(tmp_path / "s.parquet"), "--column", "s"]
@@ -133,6 +137,7 @@ def test_a_real_process(model, table, tmp_path):
 # ---------------------------------------------------------------------- refusals
 
 
+@pytest.mark.slow
 def test_what_cannot_be_fitted(table, tmp_path):
     output = ("-o", tmp_path / "m.skops")
     assert "--constraint" in refused("fit", table, *ASKED, *output)
@@ -257,6 +262,7 @@ POINTS = ("--tolerances", "0.3", "--folds", "2", "--exclude", "score", "--model"
 SHARED = (*ASKED, "--constraint", "inter_group")
 
 
+@pytest.mark.slow
 def test_tradeoff(tmp_path):
     table = write(tmp_path / "<i>people.csv", people(N))
     html, path = tmp_path / "t.html", tmp_path / "t.json"
@@ -305,6 +311,7 @@ def test_a_tradeoff_that_chooses_nothing_says_so(table, tmp_path):
         assert CHOSEN_HERE not in " ".join(told.split())
 
 
+@pytest.mark.slow
 def test_tradeoff_shows_the_price_of_each_rate(table, tmp_path):
     page, kept = tmp_path / "t.html", tmp_path / "t.json"
     told = run(
@@ -320,6 +327,7 @@ def test_tradeoff_shows_the_price_of_each_rate(table, tmp_path):
 # ---------------------------------------------------------------------- cuts in use, and the report
 
 
+@pytest.mark.slow
 def test_fit_at_cuts_writes_a_report_of_the_rows_held_out(table, tmp_path):
     page, kept = tmp_path / "r.html", tmp_path / "r.json"
     words = ("--positives", "people who repaid", "--selected", "granted a loan")
@@ -366,6 +374,7 @@ def test_cuts_that_cannot_be_had(table, tmp_path, options, told):
     assert not output.exists()
 
 
+@pytest.mark.slow
 def test_a_report_of_the_rows_learned_from_has_no_comparison(table, tmp_path):
     page, kept = tmp_path / "r.html", tmp_path / "r.json"
     options = ("--test-fraction", "0", "-o", tmp_path / "m.skops", "--quiet")

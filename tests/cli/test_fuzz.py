@@ -6,6 +6,7 @@ import math
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from support.commands import numbers, run
@@ -74,6 +75,7 @@ def understood(content):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=12, phases=[Phase.generate])
 @given(
     header, rows, st.sampled_from(",;\t|"), st.sampled_from(["\n", "\r\n"]), st.booleans(),

@@ -24,6 +24,7 @@ def test_a_sentence_then_tables(tmp_path):
     assert content == json.loads(json.dumps(expected.to_dict()))
 
 
+@pytest.mark.slow
 def test_given_people_as_markdown():
     options = ("--people", "1000", "--gap", "0.03", "--tolerance", "0.1", "--power", "0.8")
     result = run(*ASKED, *options, "--format", "markdown")

@@ -149,6 +149,7 @@ def test_closed_streams_are_no_error():
 # ---------------------------------------------------------------------- the real command
 
 
+@pytest.mark.slow
 def test_the_module_is_the_command():
     command = [sys.executable, "-m", "evenscore", "frobnicate"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -157,6 +158,7 @@ def test_the_module_is_the_command():
     assert done.stderr.endswith("\nTry: evenscore --help\n")
 
 
+@pytest.mark.slow
 def test_random_moments():
     """The real command, killed and interrupted: what it writes is whole or not there."""
     command = [sys.executable, ROOT / "benchmarks" / "fuzz_processes.py", "--only", "repair"]

@@ -37,6 +37,7 @@ def in_memory(columns, **options):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_maps_are_those_of_a_repair_in_memory(table, maps, tmp_path):
     expected = in_memory(people(N))
     assert numbers(maps) == {**json.loads(expected.to_json()), "score_column": "score"}

@@ -84,6 +84,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_every_kind_of_audit_is_verified(folder, tmp_path, way):
     out = ("--json", tmp_path / "a.json", "--quiet")
@@ -125,6 +126,7 @@ def test_a_file_and_a_column_with_odd_names(tmp_path):
     assert {"role": "group", "name": odd} in stored["columns"]
 
 
+@pytest.mark.slow
 def test_what_is_declared_is_said_to_be_unconfirmed(folder, tmp_path):
     told = run("verify", folder / "report.json", folder / "scores.csv")
     assert told.exit_code == 0
@@ -142,6 +144,7 @@ def test_what_is_declared_is_said_to_be_unconfirmed(folder, tmp_path):
 # ---------------------------------------------------------------------- what differs
 
 
+@pytest.mark.slow
 def test_an_altered_byte_of_the_data(folder, tmp_path):
     data = (folder / "scores.csv").read_bytes()
     other = tmp_path / "scores.csv"
@@ -200,6 +203,7 @@ REPORTED = {
 }
 
 
+@pytest.mark.slow
 def test_every_altered_number_is_named(folder, tmp_path, computed_once):
     """Numbers by one unit in the last place, a random sample of them and all of provenance."""
     original = (folder / "report.json").read_text(encoding="utf-8")
@@ -233,6 +237,7 @@ def test_every_altered_number_is_named(folder, tmp_path, computed_once):
         assert expected in told, (place, told)
 
 
+@pytest.mark.slow
 def test_other_alterations_are_named(folder, tmp_path, computed_once):
     path = tmp_path / "a.json"
     original = content(folder / "report.json")
@@ -275,6 +280,7 @@ def test_differences_are_listed_up_to_ten(folder, tmp_path, computed_once):
     assert "15.0" not in result.stdout
 
 
+@pytest.mark.slow
 def test_other_versions_are_said_and_compared_to_the_last_digits(folder, tmp_path, monkeypatch):
     versions = recorded._versions()
     path = tmp_path / "a.json"
@@ -376,6 +382,7 @@ def test_options_are_carried_whatever_they_are():
 # ---------------------------------------------------------------------- facts and dates
 
 
+@pytest.mark.slow
 def test_facts_and_options(folder, tmp_path):
     table, facts = folder / "scores.csv", ("--declare", folder / "facts.toml")
     told = refused("audit", table, *FEW, *facts, "--tolerance", "0.05")
@@ -422,6 +429,7 @@ def test_dates_are_given_and_never_taken_from_the_clock(monkeypatch):
             given_date(wrong)
 
 
+@pytest.mark.slow
 def test_a_date_of_the_environment_is_verified_without_it(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     out = ("--json", tmp_path / "a.json", "-q")
@@ -433,6 +441,7 @@ def test_a_date_of_the_environment_is_verified_without_it(folder, tmp_path, monk
     assert "'today'" in told
 
 
+@pytest.mark.slow
 def test_same_command_same_bytes_wherever_and_whenever(folder, tmp_path):
     asked = [*FEW, "--declare", "facts.toml", "--json", "a.json", "--html", "a.html", "-q"]
     made = []

@@ -42,6 +42,7 @@ def audited(tmp_path, *arguments):
 # ---------------------------------------------------------------------- folders and patterns
 
 
+@pytest.mark.slow
 def test_a_folder_and_a_pattern_are_the_rows_of_their_files(tmp_path, rows):
     whole = write_parquet(tmp_path / "all.parquet", rows)
     folder = tmp_path / "parts"
@@ -73,6 +74,7 @@ def test_folders_and_patterns_that_cannot_be_read(tmp_path, rows):
     assert "written over" in refused("audit", folder, *COLUMNS, *out)
 
 
+@pytest.mark.slow
 def test_only_folders_below_the_input_name_values(tmp_path, rows):
     some = {name: column for name, column in rows.items() if name != "sex"}
     expected = audited(tmp_path, write_parquet(tmp_path / "all.parquet", rows), *COLUMNS)
@@ -108,6 +110,7 @@ def database(tmp_path, rows):
     return path
 
 
+@pytest.mark.slow
 def test_a_table_a_view_and_a_query_of_a_database(tmp_path, rows, database):
     expected = audited(tmp_path, write_parquet(tmp_path / "all.parquet", rows), *COLUMNS)
     before = database.read_bytes()
@@ -171,6 +174,7 @@ def test_a_table_called_rows(tmp_path, rows):
 # ---------------------------------------------------------------------- bins
 
 
+@pytest.mark.slow
 def test_many_rows_are_put_into_bins_and_it_is_said(tmp_path, few_are_many):
     rows, bnsp = people(600), ("--constraint", "bnsp", "--accuracy", "0.2")
     path = write_parquet(tmp_path / "t.parquet", rows)
@@ -194,6 +198,7 @@ def test_many_rows_are_put_into_bins_and_it_is_said(tmp_path, few_are_many):
     assert "--accuracy" in refused("audit", path, *COLUMNS, "--accuracy", "1")
 
 
+@pytest.mark.slow
 def test_four_quarters_are_the_year(tmp_path, few_are_many):
     rows = people(600)
     rows["weight"] = [1 + k % 3 for k in range(600)]
@@ -217,6 +222,7 @@ def test_four_quarters_are_the_year(tmp_path, few_are_many):
     assert merged == whole
 
 
+@pytest.mark.slow
 def test_tables_that_do_not_add_up(tmp_path, few_are_many):
     rows = people(600)
     for name, factor in (("a", 1.0), ("b", 1.5)):
@@ -233,6 +239,7 @@ def test_tables_that_do_not_add_up(tmp_path, few_are_many):
     )
 
 
+@pytest.mark.slow
 def test_a_saved_table_has_no_columns_to_choose_from(tmp_path, rows):
     path = write(tmp_path / "t.csv", rows)
     run("audit", path, *COLUMNS, "--save", tmp_path / "t.json", "--quiet")
@@ -251,6 +258,7 @@ def test_a_saved_table_has_no_columns_to_choose_from(tmp_path, rows):
     assert "people with repaid = yes" in run("audit", tmp_path / "t.json").stdout
 
 
+@pytest.mark.slow
 def test_tables_about_different_things_are_not_merged(tmp_path, rows):
     rows["w"] = [1.0] * N
     path = write(tmp_path / "t.csv", rows)
@@ -308,6 +316,7 @@ def alike(one, other):
     return one == other
 
 
+@pytest.mark.slow
 def test_the_answer_to_the_query_is_the_audit(tmp_path, rows):
     rows["w"] = np.random.default_rng(0).integers(0, 5, N).tolist()
     path = write_parquet(tmp_path / "t.parquet", rows)
@@ -320,6 +329,7 @@ def test_the_answer_to_the_query_is_the_audit(tmp_path, rows):
             assert alike({name: found[name] for name in expected}, expected)
 
 
+@pytest.mark.slow
 def test_the_answer_may_be_by_bins_and_lacks_what_is_missing(tmp_path, rows):
     exact = audited(tmp_path, write_parquet(tmp_path / "t.parquet", rows), *COLUMNS)
     rows = {name: [*column, None, column[0]] for name, column in rows.items()}
@@ -332,6 +342,7 @@ def test_the_answer_may_be_by_bins_and_lacks_what_is_missing(tmp_path, rows):
             assert abs(gap["value"] - expected["value"]) <= gap.get("bracket", 0.0) + 1e-12
 
 
+@pytest.mark.slow
 def test_answers_that_cannot_be(tmp_path, rows):
     columns = {"score": [0.1, 0.2, 0.3, 0.4], "repaid": ["yes", "no"] * 2,
                "sex": ["f", "f", "m", "m"], "n": [3, 4, 5, 6]}  # fmt: skip
@@ -356,6 +367,7 @@ def test_answers_that_cannot_be(tmp_path, rows):
     assert "--cluster" in told
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_not_said_to_be_one(tmp_path, rows):
     kept = {name: rows[name] for name in ("repaid", "score", "sex")}
     path = write(tmp_path / "t.csv", {**kept, "n": [2] * N})

@@ -68,6 +68,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.slow
 def test_the_published_sizes_and_counts(data: Dataset) -> None:
     shape, n_train, n_test, positives, group_order, sizes = EXPECTED[data.name]
     assert data.X.shape == shape
@@ -144,6 +145,7 @@ def test_frames_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
 # What the README of each distribution says, checked on the raw table.
 
 
+@pytest.mark.slow
 def test_adult_facts() -> None:
     data = load_adult()
     raw = data.raw
@@ -160,6 +162,7 @@ def test_adult_facts() -> None:
     assert not any("fnlwgt" in name for name in data.feature_names)
 
 
+@pytest.mark.slow
 def test_bank_facts() -> None:
     data = load_bank()
     assert "duration" in data.feature_names
@@ -201,6 +204,7 @@ def test_compas_features_are_the_sixteen_of_the_authors() -> None:
     assert not set(PERSONAL) & set(data.raw)
 
 
+@pytest.mark.slow
 @needs_compas
 def test_compas_from_the_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENSCORE_DATA", str(COMPAS_FOLDER))

@@ -76,6 +76,7 @@ def test_objects_that_are_one_stay_one():
     assert read["c"] == b"x"
 
 
+@pytest.mark.slow
 def test_a_fit_is_the_same_bytes_in_every_process(tmp_path):
     """Whatever the seed of hashes is, and the number of threads that OpenMP allows."""
     rng = np.random.default_rng(0)

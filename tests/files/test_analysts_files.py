@@ -244,6 +244,7 @@ AUDIT_REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AUDIT_REFUSED)
 def test_refused_by_audit_and_what_is_advised_works(tmp_path, name):
     columns, names, ways = AUDIT_REFUSED[name]
@@ -287,6 +288,7 @@ def test_what_is_said_settles_what_is_open_and_nothing_else(tmp_path):
         np.testing.assert_array_equal(X[:, 1], np.round(expected * factor, 3))
 
 
+@pytest.mark.slow
 def test_all_bad_columns_are_told_at_once_with_the_command_that_works(tmp_path):
     columns = {
         "ID": [f"P{k:04d}" for k in range(N)],
@@ -373,6 +375,7 @@ def test_truth_in_words_is_a_category(tmp_path, words):
     assert rows.X.sum(axis=0).tolist() == [N / 2, N / 2]
 
 
+@pytest.mark.slow
 def test_a_model_reads_new_files_of_either_style(tmp_path):
     plain = write(tmp_path / "plain.csv", clean())
     other = tmp_path / "german.csv"
@@ -428,6 +431,7 @@ def test_a_model_says_where_percent_signs_came_or_went(tmp_path):
 # ---------------------------------------------------------------------- files to be written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "names"),
     [
@@ -448,6 +452,7 @@ def test_names_of_reports(tmp_path, monkeypatch, options, names):
         assert len([*tmp_path.iterdir()]) == 2
 
 
+@pytest.mark.slow
 def test_names_of_models_and_their_order(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "file.csv", clean())

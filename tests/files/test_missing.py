@@ -96,6 +96,7 @@ def readers(role):
     return {"score": [scores], "feature": [training]}.get(role, [scores, training])
 
 
+@pytest.mark.slow
 def test_one_nan_is_refused_with_its_row_or_dropped_when_asked(write):
     kept = np.arange(N) != ROW
     whole = columns_of_numbers()

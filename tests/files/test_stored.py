@@ -226,6 +226,7 @@ def models():
     return fitted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCORERS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_model_is_read_again_and_is_made_of_trusted_types(models, name, tmp_path):

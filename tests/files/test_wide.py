@@ -57,6 +57,7 @@ def assert_linear(one, four):
             assert len(sql) < 2 * opening._AT_ONCE
 
 
+@pytest.mark.slow
 def test_rows_to_learn_from(tmp_path, asked):
     found = []
     for n in (50, 200):
@@ -66,6 +67,7 @@ def test_rows_to_learn_from(tmp_path, asked):
     assert_linear(*found)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_rows_to_score(tmp_path, asked):
     found = []
@@ -99,6 +101,7 @@ def test_many_aggregates_are_those_of_one_query(tmp_path, asked, monkeypatch):
         assert table.aggregates([]) == []
 
 
+@pytest.mark.slow
 def test_a_wide_file_is_read_as_a_narrow_one(tmp_path):
     """Every column by itself has the same values."""
     path = write(tmp_path / "t.csv", 12)

@@ -50,6 +50,7 @@ def uneven(n=400, seed=5):
     return y, rng.normal(size=n) + y + 1.5 * group, group, rng.gamma(2.0, size=n)
 
 
+@pytest.mark.slow
 def test_gaps_meet_the_jackknife_by_observation():
     """Leave-one-out, an independent way to the same limit; scores have ties."""
     y, score, group, weight = uneven()
@@ -235,6 +236,7 @@ def test_holm_and_detectable_gap():
     assert "99.9% interval" in str(wide)
 
 
+@pytest.mark.slow
 def test_coverage_by_observation():
     """The one simulation of intervals of AUC gaps here; benchmarks/coverage.py does it in full."""
     law, n = credit_law(), often(60)

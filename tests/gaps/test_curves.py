@@ -122,6 +122,7 @@ def test_an_empty_cell_gives_nan_with_the_reason():
                 assert np.isnan(gap.p_value)
 
 
+@pytest.mark.slow
 @settings(max_examples=often(8))
 @given(seed=st.integers(0, 10**6), levels=st.sampled_from([None, 6]))
 def test_estimates_are_the_values_and_agree_with_themselves(seed, levels):
@@ -162,6 +163,7 @@ def test_both_groups_may_be_asked_for_in_any_order():
     assert one.threshold == pytest.approx(every[1].second_threshold)
 
 
+@pytest.mark.slow
 def test_coverage():
     """Binormal curves, whose difference is known."""
     rng = np.random.default_rng(4)
@@ -236,6 +238,7 @@ def test_trained_guards_and_noise():
     assert CurveConstraint(at=(0.2, 0.5)).noise(sizes).shape == (2,)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_it_is_learned_and_refused_by_repair():
     """One feature tells the classes apart in one group only: without it the curves are alike."""

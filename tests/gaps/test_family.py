@@ -25,6 +25,7 @@ from evenscore.gaps.words import Words
 from evenscore.scores.aucs import auc_matrix
 
 
+@pytest.mark.slow
 def test_named_gaps_meet_the_formulas(sample):
     rows, scores = sample
     for name in constraint_names():
@@ -292,6 +293,7 @@ def test_rates_that_agree_to_four_digits_have_names_of_their_own():
     assert (one.kind[-7:], two.kind[-7:]) == ("0.12345", "0.12346")
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(seed=st.integers(0, 10**6), levels=st.sampled_from([None, 3, 8]))
 def test_intervals_and_p_values_of_roc_gaps_do_not_contradict_each_other(seed, levels):

@@ -34,6 +34,7 @@ def chosen_by(cuts, sample):
     return [[lambda score, t=t: score > t] for t in cuts.thresholds]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "levels", "n_groups", "weights"),
     [
@@ -110,6 +111,7 @@ def ends(family, scores):
     return np.array([(gap.value, gap.low, gap.high, gap.standard_error) for gap in estimates])
 
 
+@pytest.mark.slow
 @settings(max_examples=often(12))
 @given(families, seeds)
 def test_what_may_not_matter_does_not(family, seed):

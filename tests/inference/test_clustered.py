@@ -224,6 +224,7 @@ def test_the_bootstrap_draws_clusters_whole_in_all_cells():
     np.testing.assert_allclose(found.replicates, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crossing", [False, True])
 def test_paired_differences_of_copies_are_those_of_the_rows(crossing):
     rng = np.random.default_rng(10)

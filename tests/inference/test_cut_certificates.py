@@ -347,6 +347,7 @@ def test_a_handful_of_people_and_ties():
         assert 0.0 <= found.reach <= 1.0
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth(monkeypatch):
     """The one simulation here: benchmarks/cuts_coverage.py in small."""
     monkeypatch.syspath_prepend(Path(__file__).resolve().parents[2] / "benchmarks")

@@ -57,6 +57,7 @@ def test_errors_are_those_of_shares_with_four_more_people(name):
             assert at.size[k, g] == n
 
 
+@pytest.mark.slow
 def test_errors_are_the_spread_of_samples():
     """Weights that go with the score: gaps of many samples spread as their errors say."""
     rng = np.random.default_rng(0)

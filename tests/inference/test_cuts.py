@@ -321,6 +321,7 @@ def test_ratios_of_nobody_and_of_zero():
     assert few.ratio.high[0, 1] > 3.0
 
 
+@pytest.mark.slow
 def test_ratios_to_a_reference_cover():
     """With weights and clusters."""
     rng, runs, held = np.random.default_rng(5), often(150), 0

@@ -118,6 +118,7 @@ def check_rows(gaps, tolerance, level):
         assert within.level >= 1.0 - 2.0 * alpha - 1e-12
 
 
+@pytest.mark.slow
 @settings(max_examples=often(8))
 @given(
     st.integers(0, 10_000),

@@ -66,6 +66,7 @@ def test_separated_and_missing_classes():
     assert "two observations" in few.reason[0]
 
 
+@pytest.mark.slow
 def test_coverage():
     """With ties, weights and clusters. On the whole conservative: the upper end above all."""
     rng, runs, shift = np.random.default_rng(2), often(100), 1.0

@@ -88,6 +88,7 @@ def test_rows_of_one_person_are_worth_one():
     assert width >= alone.share.high[0, 0] - alone.share.low[0, 0] - 1e-9
 
 
+@pytest.mark.slow
 def test_coverage():
     """The share of a group among the best tenth of everyone, the boundary as it is."""
     rng, runs, held = np.random.default_rng(4), often(300), 0

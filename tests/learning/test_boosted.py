@@ -68,6 +68,7 @@ def test_it_learns_what_a_linear_score_cannot():
     assert scorer.converged_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constraint", ["inter_group", ROC], ids=str)
 def test_the_tolerance_is_reached_on_german(german, constraint):
     fair = BoostedScorer(constraint, n_jobs=1, random_state=0)
@@ -84,6 +85,7 @@ def test_the_tolerance_is_reached_on_german(german, constraint):
     assert auc(fair, german.X, german.y) > 0.8
 
 
+@pytest.mark.slow
 def test_rows_held_out_choose_the_number_of_trees():
     X, y, _ = rows(600)
     flip = np.random.default_rng(0).random(600) < 0.3
@@ -98,6 +100,7 @@ def test_rows_held_out_choose_the_number_of_trees():
     assert auc(stopped, fresh, labels) > auc(plain, fresh, labels) - 0.02
 
 
+@pytest.mark.slow
 def test_history():
     X, y, group = rows()
     scorer = small("bnsp").fit(X, y, sensitive_features=group)
@@ -113,6 +116,7 @@ def test_history():
 # ---------------------------------------------------------------------- kinds of input
 
 
+@pytest.mark.slow
 def test_missing_values():
     X, y, group = rows(2000)
     X[np.random.default_rng(0).random(2000) < 0.3 + 0.3 * y, 1] = np.nan  # that tells something
@@ -131,6 +135,7 @@ def test_missing_values():
         scorer.predict(infinite)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [[1, 0, 0], {"income": 1}], ids=str)
 def test_monotone(told):
     pd = pytest.importorskip("pandas")
@@ -148,6 +153,7 @@ def test_monotone(told):
         assert np.all(steps >= 0) == steady
 
 
+@pytest.mark.slow
 def test_sparse_and_dense_give_the_same(german):
     for kind in (sparse.csc_array,):
         one, two = (

@@ -84,6 +84,7 @@ def worst(scorer):
     return max(abs(gap.value) for gap in scorer.gaps_["train"])
 
 
+@pytest.mark.slow
 def test_a_fair_score_by_another_library(monkeypatch):
     X, y, group = rows()
     monkeypatch.setitem(BOOSTERS, "stumps", Stumps)

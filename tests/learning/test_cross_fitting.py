@@ -30,6 +30,7 @@ def fitted(scorer, X, y, group, **options):
         return scorer.fit(X, y, sensitive_features=group, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_number_again_in_plain_steps(weighted):
     X, y, group = rows(500)

@@ -125,6 +125,7 @@ def test_folds_share_out_every_cell():
     assert np.all(np.ptp(counts, axis=1) <= 1)
 
 
+@pytest.mark.slow
 def test_cross_fitted_gaps_are_those_of_rows_not_trained_on():
     X, y, group = rows(600, noise=5)
     scorer = LinearScorer("inter_group", cross_fit=2, random_state=0, tolerance=0.1)
@@ -171,6 +172,7 @@ def test_a_conflict_is_told():
         assert alone.converged_
 
 
+@pytest.mark.slow
 def test_validation_rows_decide_where_there_are_no_folds():
     X, y, group = rows()
     scorer = LinearScorer("bnsp", validation_fraction=0.3, random_state=0)

@@ -47,6 +47,7 @@ def fitted(scorer, *rows, **columns):
 # ---------------------------------------------------------------------- what it buys
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCORERS)
 def test_groups_that_features_hide_are_worth_auc_at_the_same_gaps(name):
     X, y, group = hidden()
@@ -64,6 +65,7 @@ def test_groups_that_features_hide_are_worth_auc_at_the_same_gaps(name):
     assert told.n_features_in_ == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["linear", "boosted"])
 def test_it_is_the_score_of_a_matrix_with_the_group_in_it(name):
     X, y, group = hidden(600)

@@ -149,6 +149,7 @@ def gaussian(n, seed):
     return X, y.astype(int), np.where(z, "b", "a"), delta, shift
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rates", [("fpr", "fnr")])
 def test_linear_scorer_finds_the_known_optimum(rates):
     """By either rate: the optimum is δ less its part along a, with AUC Φ(|w|/√2)."""

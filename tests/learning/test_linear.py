@@ -58,6 +58,7 @@ def test_example_1_with_a_tolerance():
     assert scorer.coef_[0] / scorer.coef_.sum() == pytest.approx(expected, abs=0.03)
 
 
+@pytest.mark.slow
 def test_example_1():
     """s_c = c·x1 + (1 − c)·x2 up to scale, so that c = coef[0] / (coef[0] + coef[1])."""
     data = make_square(10_000, random_state=0)
@@ -86,6 +87,7 @@ def all_directions(X, y, group, constraint):
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "constraint"), [(0, "inter_group"), (3, "intra_group")])
 def test_a_tiny_problem_by_enumeration(seed, constraint):
     rng = np.random.default_rng(seed)
@@ -128,6 +130,7 @@ def test_the_tolerance_is_reached_on_german(german, constraint):
     assert len(fair.history_) == fair.n_iter_ <= 20
 
 
+@pytest.mark.slow
 def test_a_stronger_penalty_leaves_a_smaller_gap():
     X, y, group = rows(800)
     gaps = []
@@ -139,6 +142,7 @@ def test_a_stronger_penalty_leaves_a_smaller_gap():
     assert gaps[-1] < 5e-3
 
 
+@pytest.mark.slow
 def test_what_cannot_be_reached_is_named():
     rng = np.random.default_rng(0)
     group = rng.choice(["no", "yes"], 200)
@@ -171,6 +175,7 @@ def test_a_penalty_without_constraints_is_no_penalty():
     np.testing.assert_array_equal(scorer.coef_, LinearScorer().fit(X, y).coef_)
 
 
+@pytest.mark.slow
 def test_with_a_penalty_the_best_solution_seen_is_kept():
     """Strict gaps jump in small samples: what comes last may be far from the best."""
     X, y, group = rows()
@@ -181,6 +186,7 @@ def test_with_a_penalty_the_best_solution_seen_is_kept():
     assert scorer.score(X, y) - total == pytest.approx(values.max(), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_warnings_point_at_the_call_of_fit():
     X, y, group = rows(150)
     X = X[:, :1] + group[:, None]  # a gap that no score of one feature closes

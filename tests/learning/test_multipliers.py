@@ -51,12 +51,14 @@ def test_the_constrained_optimum(rule, tolerance, target):
     assert state.multipliers[0] == pytest.approx(target - expected, abs=2.1 * step)
 
 
+@pytest.mark.slow
 def test_a_hard_constraint():
     x, state, _ = solve(AugmentedLagrangian())
     assert x == pytest.approx(0.0, abs=1e-6)
     assert state.multipliers[0] == pytest.approx(2.0, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("strength", "tolerance"), [(0.0, 0.1), (0.3, 0.1), (1.5, 0.0)])
 def test_a_strength_too_small_gives_the_penalised_optimum(rule, tolerance, strength):
@@ -67,6 +69,7 @@ def test_a_strength_too_small_gives_the_penalised_optimum(rule, tolerance, stren
     assert np.all(np.diff(path) >= 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_an_inactive_constraint_costs_nothing(rule):
     x, state, _ = solve(RULES[rule](4.0), tolerance=0.5, target=0.3)
@@ -83,6 +86,7 @@ def test_multipliers_come_back_when_no_longer_needed():
     assert state.multipliers[0] == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", [0.2, -0.2])
 @pytest.mark.parametrize("rule", RULES)
 def test_the_strict_gap_converges_though_the_surrogate_is_biased(rule, bias):

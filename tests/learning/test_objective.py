@@ -125,6 +125,7 @@ def test_the_value_is_the_loss_and_what_the_gaps_cost():
     assert evaluation.value == pytest.approx(1 - evaluation.auc + bent(evaluation.gaps)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_groups", "weights"), [(2, None), (3, "real")])
 def test_surrogate_auc_gaps_tend_to_the_strict_ones(n_groups, weights):
     errors = []
@@ -227,6 +228,7 @@ def test_a_threshold_between_far_clusters():
 # ---------------------------------------------------------------------- standard errors
 
 
+@pytest.mark.slow
 def test_standard_errors_of_roc_gaps_of_groups_alike():
     rng = np.random.default_rng(0)
     rates = (0.1, 0.25, 0.5)

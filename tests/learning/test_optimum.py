@@ -98,6 +98,7 @@ def test_the_bound_is_that_of_the_page(name):
     assert Law(name).most_at(0.0) == pytest.approx(FAIR[name], abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bnsp"])
 def test_with_the_true_posteriors(name):
     X, y, group = draw_people(20_000, 0)

@@ -49,6 +49,7 @@ def new():
     return people(40_000, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notion", ["bnsp", "zero_aeg"])
 def test_a_gap_is_closed_on_new_people_for_less_auc_than_a_linear_score_pays(notion, new):
     X, y, groups = people()
@@ -113,6 +114,7 @@ def test_bad_parameters_get_one_sentence(options, kind, said):
         es.PlugInScorer(**given).fit(X, y, sensitive_features=groups)
 
 
+@pytest.mark.slow
 def test_groups_and_constraints_go_together():
     X, y, groups = people(300)
     with pytest.raises(ValueError, match="constraints"):
@@ -143,6 +145,7 @@ def statistics(scorer, X, y, groups):
     return (weights / weights.sum()) @ values[:2, 2:]
 
 
+@pytest.mark.slow
 def test_levelling_down_is_told_where_it_is_needed():
     X, y, groups = one_sided()
     scorer = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)
@@ -165,6 +168,7 @@ def test_levelling_down_is_told_where_it_is_needed():
     assert "No levelling down" in str(found)
 
 
+@pytest.mark.slow
 def test_the_worst_off_group_is_ranked_as_well_as_can_be():
     X, y, groups = one_sided()
     worst = es.PlugInScorer(LogisticRegression(), "bnsp", objective="worst", random_state=0)
@@ -187,6 +191,7 @@ def test_the_worst_off_group_is_ranked_as_well_as_can_be():
 # ---------------------------------------------------------------------- the path
 
 
+@pytest.mark.slow
 def test_the_path_is_a_trade_off_of_many_points_from_the_same_fits():
     X, y, groups = people(3000)
     scorer = es.PlugInScorer(LogisticRegression(), "bpsn", random_state=0)
@@ -205,6 +210,7 @@ def test_the_path_is_a_trade_off_of_many_points_from_the_same_fits():
 # ---------------------------------------------------------------------- what a reviewer found
 
 
+@pytest.mark.slow
 def test_a_grid_varies_what_it_can():
     X, y, groups = people(600)
     scorer = es.PlugInScorer(LogisticRegression(), "bnsp", random_state=0)

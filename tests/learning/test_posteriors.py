@@ -35,6 +35,7 @@ def folds(n, count=3):
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [LogisticRegression(), GaussianNB()])
 def test_densities_are_those_of_the_law(model):
     data = gaussian(20_000)

@@ -75,6 +75,7 @@ def test_when_a_price_is_warned_of(free, auc, lead):
 # ---------------------------------------------------------------------- as fits tell it
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [LinearScorer, BoostedScorer])
 def test_a_fit_tells_its_price(make):
     X, y, group = hidden()
@@ -160,6 +161,7 @@ PROBLEMS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "constraint", "options"), PROBLEMS, ids=lambda part: str(part)[:12]
 )

@@ -51,6 +51,7 @@ def gap_sizes(scorer, when="after"):
 # ---------------------------------------------------------------------- what it does
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "ensemble"),
     [(LogisticRegression(), True), (RidgeClassifier(), False), (None, True)],
@@ -83,6 +84,7 @@ def test_a_frozen_classifier_is_scored_as_it_is():
     assert gap_sizes(scorer).max() < 1 / 450
 
 
+@pytest.mark.slow
 def test_weights_reach_the_classifier_and_the_maps():
     X, y, group = rows(3000)
     weight = np.random.default_rng(0).integers(1, 4, 3000).astype(float)

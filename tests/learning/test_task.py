@@ -112,6 +112,7 @@ def test_the_auc_without_constraints_is_known_once_looked_at():
     assert history.entries("learning", "restart") == [0, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [LinearScorer, BoostedScorer])
 def test_a_score_that_is_fair_by_itself_is_returned_at_once(make):
     X, y, group = rows()

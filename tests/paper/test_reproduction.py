@@ -60,6 +60,7 @@ def test_a_difference_is_judged_by_rounding_and_twice_the_noise():
 # ---------------------------------------------------------------------- how scores are judged
 
 
+@pytest.mark.slow
 def test_a_score_on_real_data_is_judged_as_the_table_has_it():
     data = real.load("german")
     rows = np.arange(0, 1000, 2)
@@ -90,6 +91,7 @@ class Known:
         return 3.0 * self.law.score(X) + 7.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("example", "law"), [("square", SquareLaw), ("rings", RingsLaw)])
 def test_a_score_on_synthetic_data_is_judged_as_the_table_has_it(example, law):
     test = synthetic.draw(example, 300, np.random.default_rng(1))
@@ -182,6 +184,7 @@ def tiny(tmp_path_factory):
     return folder, command.reproduce(TINY, ["synthetic"], folder)
 
 
+@pytest.mark.slow
 def test_a_small_run_from_nothing_to_the_page(tiny):
     """It takes some seconds: it trains, and draws eleven figures."""
     folder, said = tiny

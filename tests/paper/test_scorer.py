@@ -22,6 +22,7 @@ def german():
     return load_german()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*still rising")
 @pytest.mark.parametrize(("strength", "c", "near"), [(0.0, 0.15, 0.06), (1.0, 0.5, 0.06)])
 def test_algorithm_1_on_example_1(strength, c, near):
@@ -34,6 +35,7 @@ def test_algorithm_1_on_example_1(strength, c, near):
     assert SquareLaw(weights[0] / weights.sum()).auc() > SquareLaw(c).auc() - 0.01
 
 
+@pytest.mark.slow
 def test_algorithm_2_on_example_2():
     data = make_rings(10_000, random_state=0, uniform="radius")
     at_rate = RocConstraint(on="negatives", rates=(0.75,))
@@ -45,6 +47,7 @@ def test_algorithm_2_on_example_2():
     assert abs(scorer.gaps_["validation"][0].value) < 0.2  # .37 without; over seeds −.02 to .16
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*too soon to tell")
 def test_many_fits_are_the_fits_one_by_one(german):
     fit = dict(X=german.X, y=german.y, sensitive_features=german.groups)
@@ -82,6 +85,7 @@ def test_a_cell_too_small_to_hold_out():
             paper(constraints=constraint, strength=1.0).fit(X, y, sensitive_features=group)
 
 
+@pytest.mark.slow
 def test_pairs_within_a_class_count():
     """A constraint between negatives of the two groups, which only pairs of negatives can show."""
     rng = np.random.default_rng(0)

@@ -205,6 +205,7 @@ def test_weights_are_repetitions_and_zeros_nothing():
     assert worst(once) == pytest.approx(worst(many), abs=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(
     seed=st.integers(0, 10**6),

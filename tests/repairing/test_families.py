@@ -45,6 +45,7 @@ class ByShifts(Made):
         return Alignment(by_shifts=True, n_free=n_groups - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_groups", "tolerance"), [(2, 0.05), (3, 0.0)])
 def test_a_family_that_is_closed_by_shifts(n_groups, tolerance):
     y, score, group = sample(n_groups=n_groups)

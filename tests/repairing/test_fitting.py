@@ -119,6 +119,7 @@ def test_weights(weights):
             np.testing.assert_allclose(one(score), two(score), atol=0.05)
 
 
+@pytest.mark.slow
 @settings(max_examples=often(12))
 @given(
     seed=st.integers(0, 10**6),
@@ -158,6 +159,7 @@ def test_a_repaired_auc_gap_stays_as_it_is(name):
     assert all(mapping.is_identity for mapping in again.maps)
 
 
+@pytest.mark.slow
 @settings(max_examples=often(3))
 @given(seed=st.integers(0, 10**6), constraint=st.sampled_from([ROC, "bnsp"]))
 def test_names_and_order_of_groups_do_not_matter(seed, constraint):

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.making import draw
@@ -43,6 +44,7 @@ def excesses(fair, when, tolerance=0.0):
 # ---------------------------------------------------------------------- what is left
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -109,6 +111,7 @@ def warned(y, score, group, **options):
     return fair
 
 
+@pytest.mark.slow
 def test_chance_is_not_warned_of():
     for seed in range(2):
         rng = np.random.default_rng(seed)

@@ -191,6 +191,7 @@ def test_bins_are_planned_alike(tmp_path):
     assert outcomes(few, tmp_path) == expected(few)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize("engine", OTHERS)
 def test_other_engines_give_the_same(engine, tmp_path):

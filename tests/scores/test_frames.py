@@ -89,6 +89,7 @@ def merged(parts):
     return first
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_rows")
 def test_months_add_up_to_the_year(tmp_path):
     frame = year()

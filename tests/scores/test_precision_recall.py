@@ -101,6 +101,7 @@ def test_estimates_have_intervals_and_the_groups_names():
     assert again == estimates
 
 
+@pytest.mark.slow
 def test_coverage_of_average_precisions():
     """A law whose average precision is an integral; samples of 200 and 600 people."""
 

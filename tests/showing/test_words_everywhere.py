@@ -95,6 +95,7 @@ def test_tables_name_rates_in_the_user_s_words(worded):
 # ---------------------------------------------------------------------- the terminal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_groups", [2, 6])
 def test_an_audit_fits_80_columns(n_groups):
     told = shown(case(n_groups))
@@ -102,6 +103,7 @@ def test_an_audit_fits_80_columns(n_groups):
     assert "…" not in told  # no cell is cut off
 
 
+@pytest.mark.slow
 def test_a_comparison_and_a_path_fit_80_columns(comparison, path):
     for what in (comparison, path):
         told = shown(what)

@@ -171,6 +171,7 @@ def test_rows_and_names_do_not_matter(kind):
         assert sorted(cells(of_three("names"), kind)) == sorted(expected)
 
 
+@pytest.mark.slow
 @each
 def test_many_groups_are_listed_up_to_a_limit_and_all_are_kept(kind):
     result = of_many_groups()

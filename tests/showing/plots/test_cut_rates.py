@@ -150,6 +150,7 @@ POINTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cuts", "levels"), [(cuts, (None, 10)[k % 2]) for k, cuts in enumerate(POINTS)], ids=str
 )
@@ -228,6 +229,7 @@ def test_outcomes_unknown():
         CutRatesDisplay.from_audit(result, rate="fnr")
 
 
+@pytest.mark.slow
 def test_many_groups_are_the_main_ones_and_that_is_said():
     columns = rows(n=2000, n_groups=8)
     result = audited(columns, cuts=CUTS)

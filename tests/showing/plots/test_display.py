@@ -196,6 +196,7 @@ def test_an_empty_cell_is_said_to_be_empty(display):
     )
 
 
+@pytest.mark.slow
 def test_figures_grow_with_their_legends():
     heights = []
     for k in (2, 4):

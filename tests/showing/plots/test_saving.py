@@ -15,6 +15,7 @@ def drawn(theme="light"):
     return display.plot(figure(theme=theme)[1]).figure_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["svg", "pdf"])
 def test_the_same_picture_gives_the_same_bytes(kind, tmp_path):
     one, two = (save(drawn(), tmp_path / f"{k}.{kind}").read_bytes() for k in range(2))
@@ -26,6 +27,7 @@ def test_the_same_picture_gives_the_same_bytes(kind, tmp_path):
         assert word not in one
 
 
+@pytest.mark.slow
 def test_the_same_bytes_from_another_process(tmp_path):
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from test_saving import drawn; "

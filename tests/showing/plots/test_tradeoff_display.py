@@ -20,6 +20,7 @@ def path():
     )
 
 
+@pytest.mark.slow
 def test_points_bars_front_and_choice(path):
     display = TradeoffDisplay.from_path(path, tolerance=0.1).plot()
     points = path.points

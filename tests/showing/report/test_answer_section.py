@@ -87,6 +87,7 @@ def kinds(section, tag):
     ]
 
 
+@pytest.mark.slow
 def test_it_says_the_answer_of_the_audit(shown):
     result, expected, _, section = shown
     assert section.attributes["id"] == "answer"
@@ -152,6 +153,7 @@ def test_it_speaks_in_the_user_s_words(shown):
         assert "granted a loan" in told
 
 
+@pytest.mark.slow
 def test_the_column_that_is_unfair_is_named_and_drawn():
     result = columns()
     verdicts = {column.name: column.audit.answer.verdict for column in result.columns}

@@ -136,6 +136,7 @@ def set_slider(driver, value):
     )
 
 
+@pytest.mark.slow
 def test_the_reader_picks_a_cut_and_the_table_and_pictures_follow(opened):
     driver, page = opened(), Page(case())
     found, charts, roc = page.picker, page.cut_charts, page.roc
@@ -230,6 +231,7 @@ return [found, seen, document.documentElement.scrollWidth - wide,
 SCREENS = ((1280, ""), (390, ""), (320, ""), (718, "print"))  # A4 less its margins is 718
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [2, "6", "columns", "20"])
 def test_nothing_is_clipped(opened, name):
     for width, media in SCREENS if name == "6" else ((390, ""),):
@@ -317,6 +319,7 @@ def test_a_script_that_is_not_the_report_s_is_refused(browser, folder):
     assert browser.find_element("id", "now-threshold").text  # the report's own script has run
 
 
+@pytest.mark.slow
 def test_it_prints(opened):
     driver = opened(scheme="dark")
     options = dict(printBackground=True, paperWidth=8.27, paperHeight=11.69)

@@ -25,6 +25,7 @@ def curves_of(chart):
     return [vertices(path) for path in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_groups", [1, 2, 4])
 def test_rates_are_those_of_the_audit(n_groups):
     found = Page(case(n_groups)).picker

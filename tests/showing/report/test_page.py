@@ -30,6 +30,7 @@ def shown(request):
     return result, html, read(html)
 
 
+@pytest.mark.slow
 def test_headings_are_in_order_and_landmarks_are_there(shown):
     _, _, page = shown
     levels = [int(node.tag[1]) for node in page.all() if re.fullmatch(r"h[1-6]", node.tag)]
@@ -289,6 +290,7 @@ def test_every_notion_is_explained(shown):
         assert word in text
 
 
+@pytest.mark.slow
 def test_many_groups_are_readable_and_small():
     rng = np.random.default_rng(3)
     n = 960

@@ -84,6 +84,7 @@ def exactness(chart):
     return 0.11 * max((x1 - x0) / across, (y1 - y0) / upright)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MAKERS)
 def test_pictures_have_names_titles_numbers_and_no_colour_of_their_own(make):
     charts = all_charts(make())
@@ -102,6 +103,7 @@ def test_pictures_have_names_titles_numbers_and_no_colour_of_their_own(make):
                 assert node.attributes.get("class") or "data-point" in str(node.attributes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_groups", [1, 2, 4])
 def test_lines_at_the_cuts_in_use_are_the_audit_s_curves(n_groups):
     result = case(n_groups)
@@ -269,6 +271,7 @@ def test_each_group_looks_the_same_in_every_picture_and_no_two_look_alike():
     assert len(set(MARKERS)) == 7
 
 
+@pytest.mark.slow
 def test_the_pictures_are_in_the_user_s_words():
     y, score, group, _ = draw(4, n=300, levels=None)
     words = Words(

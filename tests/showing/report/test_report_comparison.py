@@ -22,6 +22,7 @@ def audits():
     ]
 
 
+@pytest.mark.slow
 def test_numbers_and_words(audits):
     before, after = audits
     comparison = after.compare(before)
@@ -49,6 +50,7 @@ def test_numbers_and_words(audits):
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.slow
 def test_it_opens_with_the_cuts_in_use_of_both_scores(audits):
     before, after = audits
     comparison = after.compare(before)
@@ -94,6 +96,7 @@ def test_a_gap_that_became_smaller_is_said_to_be():
     assert changes.count("smaller gap") == sum(g.change == "smaller gap" for g in comparison.gaps)
 
 
+@pytest.mark.slow
 def test_a_comparison_writes_its_own_page(audits, tmp_path):
     before, after = audits
     comparison = after.compare(before, n_resamples=50)

@@ -1,11 +1,13 @@
 """Pictures show the worst pairs, and the page says so."""
 
 import numpy as np
+import pytest
 from support.report_cases import case
 
 from evenscore.showing.report.selection import pairs_note, shown_groups, shown_note, worst_gap_pairs
 
 
+@pytest.mark.slow
 def test_all_groups_where_there_is_room():
     assert shown_groups(case(3)) == [0, 1, 2]
     assert len(worst_gap_pairs(case(3))) == 3
@@ -13,6 +15,7 @@ def test_all_groups_where_there_is_room():
     assert pairs_note(case(), 1) == ""
 
 
+@pytest.mark.slow
 def test_the_worst_pairs_of_main_groups_come_first():
     result = case(6, n=900)
     assert len(result.main_groups) == 5
