@@ -7,7 +7,8 @@ from hypothesis import settings
 from support.making import draw, often, table_of
 from support.reference import Rows
 
-sys.path.append(str(Path(__file__).parents[1] / "tools"))  # some tools are tested
+ROOT = Path(__file__).parents[1]
+sys.path += [str(ROOT), str(ROOT / "tools")]  # the reproduction and some tools are tested
 
 settings.register_profile("evenscore", deadline=None, max_examples=often(30), derandomize=True)
 settings.load_profile("evenscore")
