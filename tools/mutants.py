@@ -2,6 +2,7 @@
 
     python tools/mutants.py cover             # the suite once: which test runs which line
     python tools/mutants.py run --number 300  # a sample of faults, to results/mutants.jsonl
+    python tools/mutants.py again             # once more what was not, by all tests of its room
     python tools/mutants.py show              # the share noticed, and what was not
 
 `cover` needs pytest-cov. A fault is one operator, constant or bound changed; annotations,
@@ -23,11 +24,12 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 from queue import Queue
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results"
@@ -288,12 +290,26 @@ def _import_libraries() -> None:
 
 def run(number: int, seed: int, limit: float, jobs: int) -> None:
     """Try a sample of faults; those in the file of results are not tried again."""
+    known = {(row["file"], row["start"], row["after"]) for row in _rows()}
+    sample = [m for m in drawn(number, seed) if (m.file, m.start, m.after) not in known]
+    tests = Tests()
     _import_libraries()
-    tests, copies, done = Tests(), Queue(), set()
-    if FOUND.exists():
-        rows = [json.loads(line) for line in FOUND.read_text().splitlines()]
-        done = {(row["file"], row["start"], row["after"]) for row in rows}
-    sample = [m for m in drawn(number, seed) if (m.file, m.start, m.after) not in done]
+    _attempt([(mutant, tests.of(mutant, limit)) for mutant in sample], limit, jobs)
+
+
+def again(limit: float, jobs: int) -> None:
+    """Try what was not noticed once more, by all tests of the room, which may be new."""
+    rows = _rows()
+    _import_libraries()
+    names = [field.name for field in fields(Mutant)]
+    left = [Mutant(*(row[name] for name in names)) for row in rows if not _noticed(row)]
+    FOUND.write_text("".join(json.dumps(row) + "\n" for row in rows if _noticed(row)))
+    _attempt([(mutant, [f"tests/{mutant.file.split('/')[2]}"]) for mutant in left], limit, jobs)
+
+
+def _attempt(pairs: list[tuple[Mutant, list[str]]], limit: float, jobs: int) -> None:
+    """Try faults, each by some tests, in copies of the repository."""
+    copies: Queue[Path] = Queue()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, FOUND.open("a") as out:
         for k in range(jobs):
             copy = Path(folder, str(k))
@@ -304,54 +320,55 @@ def run(number: int, seed: int, limit: float, jobs: int) -> None:
                 (copy / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, copy / name)
             copies.put(copy)
-
-        for mutant in sample[:3]:  # what is no fault must not be noticed
-            none = replace(mutant, after=mutant.before)
-            if tried(none, copy, tests.of(mutant, limit), limit) == "killed":
+        for mutant, tests in pairs[:3]:  # what is no fault must not be noticed
+            if tried(replace(mutant, after=mutant.before), copy, tests, limit) == "killed":
                 sys.exit(f"The tests of {mutant.file}:{mutant.line} fail without a fault.")
 
-        def attempt(mutant: Mutant) -> None:
+        def attempt(pair: tuple[Mutant, list[str]]) -> None:
             copy, start = copies.get(), time.perf_counter()
-            chosen = tests.of(mutant, limit)
-            fate = tried(mutant, copy, chosen, limit)
+            fate = tried(pair[0], copy, pair[1], limit)
             copies.put(copy)
-            row = asdict(mutant) | {"fate": fate, "tests": len(chosen)}
-            out.write(json.dumps(row) + "\n")
+            out.write(json.dumps(asdict(pair[0]) | {"fate": fate}) + "\n")
             out.flush()
-            print(
-                f"{fate:10} {time.perf_counter() - start:5.0f} s  {mutant.file}:{mutant.line} "
-                f"{mutant.before!r} → {mutant.after!r}",
-                flush=True,
-            )
+            took = f"{time.perf_counter() - start:5.0f} s"
+            print(f"{fate:10} {took}  {_said(asdict(pair[0]))}", flush=True)
 
         with ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(attempt, sample))
+            list(pool.map(attempt, pairs))
     show()
+
+
+def _rows() -> list[dict[str, Any]]:
+    """Faults that have been tried."""
+    return [json.loads(line) for line in FOUND.read_text().splitlines()] if FOUND.exists() else []
+
+
+def _noticed(row: dict[str, Any]) -> bool:
+    return row["fate"] in ("killed", "too long")
+
+
+def _said(row: dict[str, Any]) -> str:
+    return f"{row['file']}:{row['line']} {row['before']!r} → {row['after']!r}"
 
 
 def show() -> None:
     """The share of faults noticed, by place, and those that were not."""
-    rows = [json.loads(line) for line in FOUND.read_text().splitlines()]
-    noticed = [row["fate"] in ("killed", "too long") for row in rows]
+    rows = _rows()
     places = Counter(row["file"].split("/")[2] for row in rows)
-    found = Counter(
-        row["file"].split("/")[2] for row, yes in zip(rows, noticed, strict=True) if yes
-    )
-    for place, count in places.items():
-        print(f"{place:10} {found[place]:4} of {count:4} noticed, {found[place] / count:.0%}")
-    print(f"{'all':10} {sum(noticed):4} of {len(rows):4} noticed, {sum(noticed) / len(rows):.0%}")
-    for row, yes in zip(rows, noticed, strict=True):
-        if not yes:
-            print(
-                f"{row['fate']:10} {row['file']}:{row['line']} {row['before']!r} → {row['after']!r}"
-            )
+    found = Counter(row["file"].split("/")[2] for row in rows if _noticed(row))
+    for place, count in [*places.items(), ("all", len(rows))]:
+        some = found[place] if place != "all" else found.total()
+        print(f"{place:10} {some:4} of {count:4} noticed, {some / max(count, 1):.0%}")
+    for row in rows:
+        if not _noticed(row):
+            print(f"{row['fate']:10} {_said(row)}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description="Put faults into the code and see whether tests fail."
     )
-    parser.add_argument("verb", choices=["cover", "run", "show"])
+    parser.add_argument("verb", choices=["cover", "run", "again", "show"])
     parser.add_argument("--number", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=float, default=40.0)
@@ -359,5 +376,7 @@ if __name__ == "__main__":
     asked = parser.parse_args()
     if asked.verb == "run":
         run(asked.number, asked.seed, asked.limit, asked.jobs)
+    elif asked.verb == "again":
+        again(asked.limit, asked.jobs)
     else:
         {"cover": cover, "show": show}[asked.verb]()
