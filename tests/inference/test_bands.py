@@ -364,8 +364,9 @@ def test_a_certificate_of_a_table_of_bins_is_no_narrower_than_that_of_the_rows(m
 
 
 def test_quick_quantiles_of_large_binomials_are_a_seventh_of_a_person_off_at_most():
-    z, size, rate = np.array([1.0, 1.96, 2.6]), np.array([900.0, 400.0, 5000.0]), 0.2
-    found = _binomial_quantiles(z, size, np.full(3, rate))
+    z, size = np.array([1.0, 1.96, 2.6, 7.5]), np.array([900.0, 400.0, 5000.0, 1000.0])
+    rate = np.array([0.2, 0.2, 0.2, 0.065])
+    found = _binomial_quantiles(z, size, rate)
     for row, sign in zip(found, (-1.0, 1.0), strict=True):
-        exact = bdtrik(norm.cdf(sign * z), size, np.full(3, rate))
+        exact = bdtrik(norm.cdf(sign * z), size, rate)
         np.testing.assert_allclose(row, exact, atol=1.0 / 7.0)
