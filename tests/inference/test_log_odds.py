@@ -102,6 +102,18 @@ def test_how_sure_a_gap_is_beyond_comes_from_its_interval():
     assert checked >= 2
 
 
+def test_ends_at_the_level_are_those_of_the_estimates():
+    """Also where a cell is one person only, whose part in the variance is small or large."""
+    y, group = [0] * 10 + [1] * 10 + [0] * 10 + [1], list("a" * 20 + "b" * 11)
+    weight = np.random.default_rng(7).gamma(1.0, size=31)
+    weight[-1] = 0.1
+    scores, families = table_of(y, np.arange(31) * 7 % 31, group, weight), as_constraints(NAMES)
+    found = family_estimates(scores, families)
+    ends = family_intervals(scores, families)(np.full(len(found), 1.959964))
+    np.testing.assert_allclose(np.transpose([(e.low, e.high) for e in found]), ends, atol=1e-6)
+    assert {e.has_interval for e in found if not np.isnan(e.value)} == {True, False}
+
+
 def test_renaming_groups_changes_the_sign_only():
     y, score, group = apart(4)
     for one, two in zip(
