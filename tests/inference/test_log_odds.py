@@ -173,4 +173,6 @@ def test_one_pair_out_of_place_is_no_certainty():
     nearly = auc_estimates(table_of(y, score, group))[1][0][2]
     assert nearly.value == 1 - 1 / 1600
     assert 0.9 < nearly.low < 0.96
+    rounded = LogOdds.of(np.array([1e-14, 1.0 - 1e-14]), np.zeros(2), np.full(2, 20.0))
+    assert rounded.value.tolist() == [0.0, 1.0]
     assert separated.low == pytest.approx(nearly.low, abs=0.01)
