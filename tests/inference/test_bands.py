@@ -203,7 +203,7 @@ def test_rate_differences_at_a_fixed_threshold():
     assert (fpr.low, fpr.high) == (pytest.approx(0.0524, abs=1e-4), pytest.approx(0.3339, abs=1e-4))
     assert 0.001 < fpr.p_value < 0.02
     for cut, name, named in (
-        (0.5, "precision", "'precision'"),
+        (0.5, "precision", "'precision'.*fpr"),
         ([0.5, 0.6], "fpr", "threshold"),
         (0.5, "tpr", "'tpr'.*fpr"),
     ):

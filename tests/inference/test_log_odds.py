@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from support.making import draw, gap_estimates, table_of
 
 from evenscore import AucConstraint, constraint_names
@@ -40,6 +41,9 @@ def some_pairs(seed, n=300):
 
 def test_the_ends_are_those_of_the_ellipse_and_nested():
     pair = some_pairs(0)
+    for side in pair[:2]:  # to first order the AUC's error is that of its log-odds
+        slope = expit(side.centre) * expit(-side.centre)
+        np.testing.assert_allclose(side.variance, np.square(slope * side.error))
     angle = np.arccos(pair.correlation)
     turn = np.linspace(0.0, 2 * np.pi, 3001)[:, None]
     before = pair.limits(np.zeros(300))
