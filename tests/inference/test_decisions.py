@@ -59,7 +59,9 @@ def test_one_gap_alone():
         (math.nan, math.nan, "undefined"),
     ):
         gap = Estimate("gap", (low + high) / 2.0, low, high, 0.95, "t")
-        assert decide([gap], 0.05, 0.95)[0].verdict == expected
+        [decided] = decide([gap], 0.05, 0.95)
+        assert decided.verdict == expected
+        assert decided.ends("beyond") == pytest.approx((low, high), abs=1e-5, nan_ok=True)
         assert gap.lies_beyond(0.05) == (expected == "beyond")
         assert gap.lies_within(0.05) == (expected == "within")
 

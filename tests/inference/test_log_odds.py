@@ -44,6 +44,11 @@ def test_the_ends_are_those_of_the_ellipse_and_nested():
     for side in pair[:2]:  # to first order the AUC's error is that of its log-odds
         slope = expit(side.centre) * expit(-side.centre)
         np.testing.assert_allclose(side.variance, np.square(slope * side.error))
+    one, two = pair.one.variance, pair.two.variance
+    common = pair.correlation * np.sqrt(one * two)
+    own = one + two - 2.0 * common
+    wide = AucPair.of(*pair[:2], common, 1.5 * own).stretch
+    np.testing.assert_allclose(wide[own > 1e-9], np.sqrt(1.5))
     angle = np.arccos(pair.correlation)
     turn = np.linspace(0.0, 2 * np.pi, 3001)[:, None]
     before = pair.limits(np.zeros(300))
