@@ -14,7 +14,7 @@ from evenscore.inference import (
     roc_band,
     roc_gap_band,
 )
-from evenscore.inference.bands import _coarsened, dkw_bands
+from evenscore.inference.bands import _calibrated, _coarsened, dkw_bands
 from evenscore.inference.bootstrap import RocReplicates, redraw
 from evenscore.inference.pointwise import _binomial_quantiles
 from evenscore.paper.laws import SquareLaw, credit_law
@@ -344,6 +344,9 @@ def test_split_ties_show_no_gap_between_groups_of_one_law():
     assert split.value == 0.0
     assert split.low < 0.0 < split.high
     assert split.p_value == pytest.approx(1.0)
+    # Of one score for all, every replicate is the curve itself: the smallest part does.
+    alone = RocCurve(*[Distribution.from_sample(np.ones(20))] * 2).with_ties_split()
+    assert _calibrated([alone], np.array([0.25, 0.5]), 0.95, 20, 0) == 1.0 / 512.0
 
 
 @pytest.mark.parametrize("method", ["dkw", "simultaneous"])
