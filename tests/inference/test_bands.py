@@ -273,6 +273,8 @@ def test_tiny_cells_are_never_certified_by_the_bootstrap():
     assert not found.certified
     assert "too small" in found.warnings[0]
     assert "worth 1 observation" in found.words
+    uneven = table_of([0, 1] * 60, np.arange(120) % 40, np.arange(120) >= 80)
+    assert "of True are worth 20" in certify(uneven, 0.2, on="negatives").words
 
 
 def test_an_uneven_score_is_refused_for_its_gaps_not_for_its_size():

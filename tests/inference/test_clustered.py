@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from scipy.stats import t as t_law
 from support.making import table_of
 
@@ -16,7 +17,7 @@ from evenscore.inference import (
     rate_difference_estimates,
     roc_gap_band,
 )
-from evenscore.inference.bootstrap import for_clusters, percentile_estimate
+from evenscore.inference.bootstrap import BootstrapDistribution, for_clusters, percentile_estimate
 from evenscore.inference.cuts import _clusters_behind
 from evenscore.inference.dkw import dkw_size
 from evenscore.inference.estimate import Estimate, EstimateSettings
@@ -288,6 +289,9 @@ def test_percentiles_by_hand():
     assert found.p_value == pytest.approx(2.0 / 3.0)
     assert found.standard_error == pytest.approx(np.sqrt(0.02))
     assert np.isnan(percentile_estimate(blank, np.array([0.1]), 0.5).low)
+    # Beyond the quartiles, of so few, distances grow in proportion to z.
+    drawn = BootstrapDistribution(np.array([0.18]), np.array([[0.1], [np.nan], [0.3]]))
+    assert np.ravel(drawn.ends(2.0 * norm.isf([0.25]))) == pytest.approx([0.12, 0.32])
 
 
 def test_people_without_weight_are_not_redrawn():
