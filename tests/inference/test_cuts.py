@@ -236,8 +236,9 @@ def test_calibration_refuses_nobody_and_bad_bins():
         calibration_by_group(scores)
     y, score, group, _ = draw(4, n=50)
     full = table_of(y, score, group)
-    with pytest.raises(ValueError, match="n_bins must be a whole number"):
-        calibration_by_group(full, n_bins=0)
+    for bad in (0, 2.5, True):
+        with pytest.raises(ValueError, match=f"n_bins.*{bad}"):
+            calibration_by_group(full, n_bins=bad)
 
 
 def paired(y, scores, group, rates, *, weight=None, n_resamples=400, random_state=0):
