@@ -93,8 +93,7 @@ def test_the_level_is_kept_and_nearly_used(n, delta):
 
 def test_the_table_is_what_it_is_computed_to_be():
     """As many tests as keep δ, rounded up: with 0.2 fewer it would not be kept."""
-    places = [(i, k) for i in range(4) for k in range(len(_DELTAS))]
-    for i, k in [*places, (4, 5), (5, 5), (6, 0), (7, 0)]:
+    for i, k in [*np.ndindex(4, len(_DELTAS)), (4, 5), (5, 5), (6, 0), (7, 0)]:
         n, delta, tests = _SIZES[i], _DELTAS[k], _TESTS[i][k]
         for fewer, kept in ((0.0, True), (0.2, False)):
             seen, half = np.arange(1, n + 1), delta / (tests - fewer) / 2.0

@@ -44,9 +44,8 @@ def test_the_ends_are_those_of_the_ellipse_and_nested():
     for side in pair[:2]:  # to first order the AUC's error is that of its log-odds
         slope = expit(side.centre) * expit(-side.centre)
         np.testing.assert_allclose(side.variance, np.square(slope * side.error))
-    one, two = pair.one.variance, pair.two.variance
-    common = pair.correlation * np.sqrt(one * two)
-    own = one + two - 2.0 * common
+    common = pair.correlation * np.sqrt(pair.one.variance * pair.two.variance)
+    own = pair.one.variance + pair.two.variance - 2.0 * common
     wide = AucPair.of(*pair[:2], common, 1.5 * own).stretch
     np.testing.assert_allclose(wide[own > 1e-9], np.sqrt(1.5))
     angle = np.arccos(pair.correlation)
@@ -112,7 +111,6 @@ def test_how_sure_a_gap_is_beyond_comes_from_its_interval():
 
 
 def test_ends_at_the_level_are_those_of_the_estimates():
-    """Also where a cell is one person only, whose part in the variance is small or large."""
     y, group = [0] * 10 + [1] * 10 + [0] * 10 + [1], list("a" * 20 + "b" * 11)
     weight = np.random.default_rng(7).gamma(1.0, size=31)
     weight[-1] = 0.1

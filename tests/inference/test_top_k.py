@@ -116,10 +116,7 @@ def test_those_in_an_open_bin_at_the_boundary_may_all_be_of_one_group(rows, k, s
 
 
 def test_an_open_bin_at_the_boundary_by_hand():
-    """Above the bin are 20 + 20 people, in it 100 + 20, of whom 60 are among the best 100.
-
-    Of the first group that are 40 to 60, 50 on average; of the second none to 20, 10 on average.
-    """
+    """Of 100 + 20 people in the bin 60 are chosen: 40 to 60 and 0 to 20, in the mean 50 and 10."""
     score = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.45, 0.9, 1.0] * 20)
     group = np.array([0, 0, 0, 0, 0, 1, 1, 0] * 20)
     rows = BinnedRows(score > 2.0, score, group, None, Bins.between(0.0, 1.0, (1,), (), ()))
