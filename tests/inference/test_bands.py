@@ -14,9 +14,10 @@ from evenscore.inference import (
     roc_band,
     roc_gap_band,
 )
-from evenscore.inference.bands import _coarsened, dkw_bands
+from evenscore.inference.bands import _calibrated, _coarsened, _reach, dkw_bands
 from evenscore.inference.bootstrap import RocReplicates, redraw
 from evenscore.inference.pointwise import _binomial_quantiles
+from evenscore.inference.redrawing import redraw_both
 from evenscore.paper.laws import SquareLaw, credit_law
 from evenscore.scores.distribution import Distribution
 
@@ -203,7 +204,7 @@ def test_rate_differences_at_a_fixed_threshold():
     assert (fpr.low, fpr.high) == (pytest.approx(0.0524, abs=1e-4), pytest.approx(0.3339, abs=1e-4))
     assert 0.001 < fpr.p_value < 0.02
     for cut, name, named in (
-        (0.5, "precision", "'precision'"),
+        (0.5, "precision", "'precision'.*fpr"),
         ([0.5, 0.6], "fpr", "threshold"),
         (0.5, "tpr", "'tpr'.*fpr"),
     ):
@@ -273,6 +274,8 @@ def test_tiny_cells_are_never_certified_by_the_bootstrap():
     assert not found.certified
     assert "too small" in found.warnings[0]
     assert "worth 1 observation" in found.words
+    uneven = table_of([0, 1] * 60, np.arange(120) % 40, np.arange(120) >= 80)
+    assert "of True are worth 20" in certify(uneven, 0.2, on="negatives").words
 
 
 def test_an_uneven_score_is_refused_for_its_gaps_not_for_its_size():
@@ -334,6 +337,28 @@ def test_replicates_are_curves_of_the_replicate(weights):
                 np.testing.assert_allclose(row, curve.evaluate(rates), atol=1e-12)
 
 
+def test_the_smallest_part_is_that_with_which_enough_replicates_hold_both_curves():
+    rng = np.random.default_rng(6)
+    plain = Distribution.from_sample(rng.normal(size=80)).homogeneous()
+    tied = Distribution.from_sample(np.round(rng.normal(size=60) + 0.5, 1)).homogeneous()
+    curves = [RocCurve(plain, tied), RocCurve(tied, plain)]
+    drawn = redraw_both(plain, tied, 99, np.random.default_rng(3))
+
+    def held(part):
+        inside = np.ones(99, dtype=bool)
+        for curve, weights in zip(curves, (drawn, drawn[::-1]), strict=True):
+            sides, centre = (curve.reference, curve.target), curve.evaluate(RATES)
+            way = RocReplicates(*sides, *weights, ties_split=False)
+            e0, e1 = (part * _reach(side, 0.8) for side in sides)
+            low = np.where(e0 > RATES, 0.0, way.evaluate(np.maximum(RATES - e0, 0.0))) - e1
+            away = np.maximum(low - centre, centre - way.evaluate(RATES + e0) - e1)
+            inside &= away.max(axis=1) <= 1e-9
+        return inside.sum()
+
+    found = _calibrated(curves, RATES, 0.8, 99, 3)  # a third of the error: one sample has ties
+    assert held(found) >= np.ceil((1.0 - 0.2 / 3.0) * 98) + 1 > held(found - 1.0 / 512.0)
+
+
 def test_split_ties_show_no_gap_between_groups_of_one_law():
     y, groups = [0, 1] * 200, ["a"] * 200 + ["b"] * 200
     scores = table_of(y, [0, 0, 1, 1] * 100, groups)
@@ -344,6 +369,9 @@ def test_split_ties_show_no_gap_between_groups_of_one_law():
     assert split.value == 0.0
     assert split.low < 0.0 < split.high
     assert split.p_value == pytest.approx(1.0)
+    # Of one score for all, every replicate is the curve itself: the smallest part does.
+    alone = RocCurve(*[Distribution.from_sample(np.ones(20))] * 2).with_ties_split()
+    assert _calibrated([alone], np.array([0.25, 0.5]), 0.95, 20, 0) == 1.0 / 512.0
 
 
 @pytest.mark.parametrize("method", ["dkw", "simultaneous"])
@@ -364,8 +392,9 @@ def test_a_certificate_of_a_table_of_bins_is_no_narrower_than_that_of_the_rows(m
 
 
 def test_quick_quantiles_of_large_binomials_are_a_seventh_of_a_person_off_at_most():
-    z, size, rate = np.array([1.0, 1.96, 2.6]), np.array([900.0, 400.0, 5000.0]), 0.2
-    found = _binomial_quantiles(z, size, np.full(3, rate))
+    z, size = np.array([1.0, 1.96, 2.6, 7.5]), np.array([900.0, 400.0, 5000.0, 1000.0])
+    rate = np.array([0.2, 0.2, 0.2, 0.065])
+    found = _binomial_quantiles(z, size, rate)
     for row, sign in zip(found, (-1.0, 1.0), strict=True):
-        exact = bdtrik(norm.cdf(sign * z), size, np.full(3, rate))
+        exact = bdtrik(norm.cdf(sign * z), size, rate)
         np.testing.assert_allclose(row, exact, atol=1.0 / 7.0)

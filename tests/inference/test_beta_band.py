@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import poisson
+from scipy.stats import beta, poisson
 
 from evenscore.inference.beta_band import (
     _DELTAS,
@@ -89,6 +89,16 @@ def test_the_level_is_kept_and_nearly_used(n, delta):
     assert found <= delta + 1e-12
     if n >= 10:
         assert found > 0.75 * delta
+
+
+def test_the_table_is_what_it_is_computed_to_be():
+    """As many tests as keep δ, rounded up: with 0.2 fewer it would not be kept."""
+    for i, k in [*np.ndindex(4, len(_DELTAS)), (4, 5), (5, 5), (6, 0), (7, 0)]:
+        n, delta, tests = _SIZES[i], _DELTAS[k], _TESTS[i][k]
+        for fewer, kept in ((0.0, True), (0.2, False)):
+            seen, half = np.arange(1, n + 1), delta / (tests - fewer) / 2.0
+            low = beta.ppf(half, seen, n + 1 - seen)
+            assert (1.0 - chance_inside(low, 1.0 - low[::-1]) <= delta) == kept, (n, delta)
 
 
 def test_the_table_is_what_makes_steps_in_between_safe():

@@ -133,7 +133,8 @@ def test_reasons_in_the_place_of_numbers():
     assert reasons([0, 1, 0, 1], [0.3] * 4) == ("all scores are equal",) * 2
     missing = reasons([0, 0, 1], [0.1, 0.2, 0.3], list("aab"))[1:]
     assert missing == ("there are no positives", "there are no negatives")
-    few = calibration_lines(table([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], ["a"] * 4))
+    y, score = [0, 1, 0, 1] + [0] * 20, [0.1, 0.2, 0.3, 0.4] + [0.15] * 20  # many of one class
+    few = calibration_lines(table(y, score, ["a"] * 24))
     assert not np.isnan(few.slope.value[0])
     assert np.isnan(few.slope.low[0])
     assert "10 observations" in few.slope.reason[0]

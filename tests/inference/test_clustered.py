@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from scipy.stats import t as t_law
 from support.making import table_of
 
@@ -16,7 +17,7 @@ from evenscore.inference import (
     rate_difference_estimates,
     roc_gap_band,
 )
-from evenscore.inference.bootstrap import for_clusters
+from evenscore.inference.bootstrap import BootstrapDistribution, for_clusters, percentile_estimate
 from evenscore.inference.cuts import _clusters_behind
 from evenscore.inference.dkw import dkw_size
 from evenscore.inference.estimate import Estimate, EstimateSettings
@@ -278,3 +279,30 @@ def test_percentiles_of_few_clusters_are_widened_as_students():
     assert for_clusters(replace(gap, low=-0.1), 11.0).p_value > 0.05
     assert np.isnan(for_clusters(gap, 1.0).low)
     assert for_clusters(gap, np.inf) is gap
+
+
+def test_percentiles_by_hand():
+    """Of two draws and one that failed; neither lies below zero: p is 2/(n + 1)."""
+    blank = Estimate("gap", 0.2, np.nan, np.nan, np.nan, "bootstrap")
+    found = percentile_estimate(blank, np.array([0.1, np.nan, 0.3]), 0.5)
+    assert (found.low, found.high) == pytest.approx((0.15, 0.25))
+    assert found.p_value == pytest.approx(2.0 / 3.0)
+    assert found.standard_error == pytest.approx(np.sqrt(0.02))
+    # Beyond the quartiles, of so few, distances grow in proportion to z.
+    drawn = BootstrapDistribution(np.array([0.18]), np.array([[0.1], [np.nan], [0.3]]))
+    assert np.ravel(drawn.ends(2.0 * norm.isf([0.25]))) == pytest.approx([0.12, 0.32])
+
+
+def test_people_without_weight_are_not_redrawn():
+    rng = np.random.default_rng(13)
+    y, group, score = rng.integers(0, 2, 60), rng.integers(0, 2, 60), rng.normal(size=(2, 60))
+    roc, some = RocConstraint(on="negatives", rates=(0.25,)), np.arange(60) >= 20
+
+    def gap(kept, **more):
+        rows = read_rows(y[kept], group[kept], **more).named()
+        pair = PairedScores(rows, tuple(score[:, kept]))
+        settings = EstimateSettings(n_resamples=5, random_state=0)
+        [found] = paired_bootstrap(pair, roc.values, roc.keys(rows.groups), "roc", settings)
+        return found.difference.low, found.difference.high
+
+    assert gap(slice(None), sample_weight=some.astype(float)) == pytest.approx(gap(some))

@@ -208,6 +208,8 @@ def test_a_finite_sample_certificate_is_made_of_bands_of_the_cells():
         bounds.append((low[seen], high[seen]))
     (a, b), (c, d) = bounds
     assert found.reach == pytest.approx(max(b - c, d - a))
+    rates = [CATALOGUE["fpr"], CATALOGUE["standardised_precision"]]  # of shares of both classes
+    assert ExactRates(ladder, rates, [0, 1], 0.05).delta == pytest.approx(0.05 / 5)
 
 
 @pytest.mark.parametrize("method", METHODS)

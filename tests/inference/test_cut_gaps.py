@@ -279,6 +279,7 @@ def test_maxima_between_cuts_are_those_of_a_finer_grid():
         quantiles[cuts, "between"] = np.quantile(largest, (0.5, 0.9))
     np.testing.assert_allclose(quantiles[20, "between"], quantiles[1_500], atol=0.12)
     assert (quantiles[1_500] - quantiles[20] > 0.1).all()
+    assert (quantiles[20, "between"] - quantiles[20] > 0.1).all()
 
 
 @given(st.integers(2, 200), st.integers(0, 10**6))

@@ -11,7 +11,7 @@ from support.making import draw, often, table_of
 from evenscore import GroupedScores, RocConstraint
 from evenscore.gaps import EstimateSettings
 from evenscore.inference import calibration_by_group, cut_table, rate_difference_estimates
-from evenscore.inference.cuts import ratio_limits, ratio_table
+from evenscore.inference.cuts import _at, ratio_limits, ratio_table
 from evenscore.inference.intervals import wilson
 from evenscore.inference.paired import PairedScores
 from evenscore.inference.shares import share_size
@@ -236,8 +236,9 @@ def test_calibration_refuses_nobody_and_bad_bins():
         calibration_by_group(scores)
     y, score, group, _ = draw(4, n=50)
     full = table_of(y, score, group)
-    with pytest.raises(ValueError, match="n_bins must be a whole number"):
-        calibration_by_group(full, n_bins=0)
+    for bad in (0, 2.5, True):
+        with pytest.raises(ValueError, match=f"n_bins.*{bad}"):
+            calibration_by_group(full, n_bins=bad)
 
 
 def paired(y, scores, group, rates, *, weight=None, n_resamples=400, random_state=0):
@@ -305,8 +306,10 @@ def test_ratios_by_hand():
     np.testing.assert_allclose(against.ratio.value, [[1.0, 2.0, 3.0]])
     everybody = ratios_of(score, group, 0.5)
     assert everybody.against == ("c",)
-    # Over three pairs an interval is wider than over one.
-    assert everybody.ratio.high[0, 0] / (0.25 / 0.75) > found.ratio.high[0, 0] / 0.5
+    # Over three pairs each interval is at a third of the level.
+    z = float(norm.isf(0.025 / 3))
+    one, two = ((s, *map(float, wilson(s, n, z))) for s, n in ((0.25, 40), (0.75, 4)))
+    assert everybody.ratio.ends(0, 0)[1:] == pytest.approx(ratio_limits(one, two))
 
 
 def test_ratios_of_nobody_and_of_zero():
@@ -381,3 +384,7 @@ def test_a_ratio_without_chance_is_between_the_extreme_ones_of_the_bin():
     found = ratio_table(binned, [cut], reference=1).ratio
     assert found.low[0, 0] == pytest.approx(least[0] / most[1], rel=1e-3)
     assert found.high[0, 0] == pytest.approx(most[0] / least[1], rel=1e-3)
+    # By hand: chance alone is from 0.05 below to 0.1 above, wherever the share is.
+    within = np.array([[0.35]]), np.array([[0.45]])
+    for at in (0.35, 0.4, 0.45):
+        assert _at((0.4, 0.3, 0.55), at, within, 0, 0) == pytest.approx((at, at - 0.05, at + 0.1))

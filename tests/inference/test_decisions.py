@@ -54,11 +54,16 @@ def test_one_gap_alone():
         (-0.2, -0.06, "beyond"),
         (-0.05, 0.05, "within"),
         (0.04, 0.06, "unclear"),
+        (-0.2, 0.01, "unclear"),
         (-0.2, 0.2, "unclear"),
         (math.nan, math.nan, "undefined"),
     ):
         gap = Estimate("gap", (low + high) / 2.0, low, high, 0.95, "t")
-        assert decide([gap], 0.05, 0.95)[0].verdict == expected
+        [decided] = decide([gap], 0.05, 0.95)
+        assert decided.verdict == expected
+        assert decided.ends("beyond") == pytest.approx((low, high), abs=1e-5, nan_ok=True)
+        assert gap.lies_beyond(0.05) == (expected == "beyond")
+        assert gap.lies_within(0.05) == (expected == "within")
 
 
 def test_one_gap_counts_by_its_interval_and_many_by_holm():
@@ -212,6 +217,9 @@ def test_changes_agree_with_their_intervals_and_are_corrected():
             assert (test.p_value <= 0.05) == (test.low > 0.0 or test.high < 0.0)
         wrong += any(test.p_value <= 0.05 for test in (auc, *gaps))
     assert wrong / runs <= 0.05 + 2.0 * math.sqrt(0.05 * 0.95 / runs)
+    nothing = replace(gap_of(0.3), low=math.nan, high=math.nan)
+    half_known = [Paired(gap_of(0.1), nothing), Paired(nothing, gap_of(0.1))]
+    assert size_changes(gap_of(0.1), half_known, 0.95)[1] == [None, None]
 
 
 def test_scaled_intervals_are_the_estimates_own_at_their_level():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from support.making import draw, gap_estimates, table_of
 
 from evenscore import AucConstraint, constraint_names
@@ -40,6 +41,13 @@ def some_pairs(seed, n=300):
 
 def test_the_ends_are_those_of_the_ellipse_and_nested():
     pair = some_pairs(0)
+    for side in pair[:2]:  # to first order the AUC's error is that of its log-odds
+        slope = expit(side.centre) * expit(-side.centre)
+        np.testing.assert_allclose(side.variance, np.square(slope * side.error))
+    common = pair.correlation * np.sqrt(pair.one.variance * pair.two.variance)
+    own = pair.one.variance + pair.two.variance - 2.0 * common
+    wide = AucPair.of(*pair[:2], common, 1.5 * own).stretch
+    np.testing.assert_allclose(wide[own > 1e-9], np.sqrt(1.5))
     angle = np.arccos(pair.correlation)
     turn = np.linspace(0.0, 2 * np.pi, 3001)[:, None]
     before = pair.limits(np.zeros(300))
@@ -102,6 +110,17 @@ def test_how_sure_a_gap_is_beyond_comes_from_its_interval():
     assert checked >= 2
 
 
+def test_ends_at_the_level_are_those_of_the_estimates():
+    y, group = [0] * 10 + [1] * 10 + [0] * 10 + [1], list("a" * 20 + "b" * 11)
+    weight = np.random.default_rng(7).gamma(1.0, size=31)
+    weight[-1] = 0.1
+    scores, families = table_of(y, np.arange(31) * 7 % 31, group, weight), as_constraints(NAMES)
+    found = family_estimates(scores, families)
+    ends = family_intervals(scores, families)(np.full(len(found), 1.959964))
+    np.testing.assert_allclose(np.transpose([(e.low, e.high) for e in found]), ends, atol=1e-6)
+    assert {e.has_interval for e in found if not np.isnan(e.value)} == {True, False}
+
+
 def test_renaming_groups_changes_the_sign_only():
     y, score, group = apart(4)
     for one, two in zip(
@@ -161,4 +180,6 @@ def test_one_pair_out_of_place_is_no_certainty():
     nearly = auc_estimates(table_of(y, score, group))[1][0][2]
     assert nearly.value == 1 - 1 / 1600
     assert 0.9 < nearly.low < 0.96
+    rounded = LogOdds.of(np.array([1e-14, 1.0 - 1e-14]), np.zeros(2), np.full(2, 20.0))
+    assert rounded.value.tolist() == [0.0, 1.0]
     assert separated.low == pytest.approx(nearly.low, abs=0.01)

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
-from support.binning import binned_rows
+from support.binning import BinnedRows, binned_rows
 from support.making import often, table_of
 
 from evenscore.inference.top_k import top_k, usual_k
+from evenscore.scores.bins import Bins
 from evenscore.scores.selection import Ladder
 
 
@@ -112,3 +113,15 @@ def test_those_in_an_open_bin_at_the_boundary_may_all_be_of_one_group(rows, k, s
     )
     assert np.all(exact.value >= binned.low - 1e-9)
     assert np.all(exact.value <= binned.high + 1e-9)
+
+
+def test_an_open_bin_at_the_boundary_by_hand():
+    """Of 100 + 20 people in the bin 60 are chosen: 40 to 60 and 0 to 20, in the mean 50 and 10."""
+    score = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.45, 0.9, 1.0] * 20)
+    group = np.array([0, 0, 0, 0, 0, 1, 1, 0] * 20)
+    rows = BinnedRows(score > 2.0, score, group, None, Bins.between(0.0, 1.0, (1,), (), ()))
+    found = top_k(Ladder.make(rows.binned, "everyone", "high"), [100]).share
+    for g, number in ((0, 70), (1, 30)):
+        chance = binomtest(number, 100).proportion_ci(0.95, method="wilson")
+        expected = number / 100, chance.low - 0.1, chance.high + 0.1
+        assert found.ends(0, g) == pytest.approx(expected, abs=1e-9)
