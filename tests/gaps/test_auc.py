@@ -16,6 +16,7 @@ from evenscore.inference.intervals import student
 from evenscore.metrics import paired_differences
 from evenscore.paper.laws import credit_law
 from evenscore.scores.aucs import auc_matrix
+from evenscore.scores.distribution import Distribution
 
 
 def bootstrap(scores, constraints, **options):
@@ -128,6 +129,9 @@ def test_rows_of_unequal_weights_are_split_with_the_same_moments():
         for name in ("weights", "counts", "squares"):
             assert getattr(split, name).sum() == pytest.approx(getattr(cell, name).sum())
         assert np.allclose(split.squares, split.weights**2 / split.counts)
+    weights, counts = np.array([1.0, 2.0]), np.array([1.0, 2.0])
+    rounded = Distribution(np.arange(2.0), weights, counts, np.array([1.0 + 1e-10, 2.5]))
+    assert rounded.homogeneous().counts.sum() == 3.0  # one person is one, whatever the last digits
 
 
 def test_paired_difference_is_delongs():

@@ -134,12 +134,19 @@ def test_respond_gives_the_derivative_of_its_cost(gaps, multipliers, correction,
             assert slope[k] == pytest.approx((up - down) / (2 * h), abs=4.0 * h + 1e-8)
 
 
-@given(st.floats(-1.0, 1.0), st.floats(-2.0, 2.0), st.sampled_from([0.5, np.inf]))
-def test_the_augmented_cost_is_the_distance_squared(gap, multiplier, strength):
+@given(
+    st.floats(-1.0, 1.0),
+    st.floats(-2.0, 2.0),
+    st.sampled_from([0.5, np.inf]),
+    st.sampled_from([1.0, 0.125]),
+)
+def test_the_augmented_cost_is_the_distance_squared(gap, multiplier, strength, share):
     """½ρ·dist(g + m/ρ, [−ε, ε])² as long as the slope is within the strength; then linear."""
-    rho, tolerance = 4.0, 0.1
-    rule = AugmentedLagrangian(strength=strength, penalty=rho)
-    state = MultiplierState(np.array([multiplier]), np.array([tolerance]), rho, np.zeros(1))
+    penalty, tolerance = 4.0, 0.1
+    rule, rho = AugmentedLagrangian(strength=strength, penalty=penalty), share * penalty
+    state = MultiplierState(
+        np.array([multiplier]), np.array([tolerance]), penalty, np.zeros(1), share=share
+    )
     distance = max(abs(gap + multiplier / rho) - tolerance, 0.0)
     bend = min(distance, strength / rho)
     expected = 0.5 * rho * bend**2 + (strength * (distance - bend) if distance > bend else 0.0)

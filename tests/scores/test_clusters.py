@@ -45,6 +45,12 @@ def test_sums_by_cluster_are_those_of_the_rows(levels, weighted):
     same(selected, np.bincount(cluster, weight * (score > at)))
 
 
+def test_clusters_of_people_alike_are_correlated_by_one_and_no_more():
+    """Two clusters, one above the other: V = pq, which is more than one observation each."""
+    table = table_of([0] * 4 + [1], [1, 1, 2, 2, 1], list("aaaab"), cluster=[0, 0, 1, 1, 2])
+    assert table.cell_distributions[0].correlation == 1.0
+
+
 def test_clusters_are_read_like_groups():
     rows = read_rows([0, 1, 1], list("aab"), y_score=[1, 2, 3], cluster=["x", "y", "x"])
     assert rows.cluster.tolist() == [0, 1, 0]

@@ -72,6 +72,9 @@ def test_what_is_asked_gives_way_to_the_rows():
     bins = Bins.between(score.min(), score.max(), (8,))
     finer, wide = refined(bins, shares_of(bins, score, cell, 4), 1e-7, 1e-6, 2000)
     assert wide > 10.0
+    # No more than needed: one step less would have given way again.
+    less = 1e-7 * wide / 1.3, 1e-6 * wide / 1.3
+    assert refined(bins, shares_of(bins, score, cell, 4), *less, 2000)[1] > 1.0
     assert (shares_of(finer, score, cell, 4).share > 0).sum() <= 4000
 
 

@@ -241,3 +241,9 @@ def test_the_mirror_image_is_the_table_of_negated_scores(weights, clustered):
     np.testing.assert_allclose(mirrored.independent_sizes, direct.independent_sizes)
     twice = mirrored.mirrored
     np.testing.assert_array_equal(twice.score, np.sort(-direct.score))
+
+
+def test_of_many_columns_the_first_eight_are_named():
+    for n, ends in ((8, r"'c7'\.$"), (9, r"'c7', …\.$")):
+        with pytest.raises(ValueError, match=ends):
+            GroupedScores.from_table({f"c{k}": [0.0] for k in range(n)})
