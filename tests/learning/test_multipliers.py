@@ -134,12 +134,10 @@ def test_respond_gives_the_derivative_of_its_cost(gaps, multipliers, correction,
             assert slope[k] == pytest.approx((up - down) / (2 * h), abs=4.0 * h + 1e-8)
 
 
-@given(
-    st.floats(-1.0, 1.0),
-    st.floats(-2.0, 2.0),
-    st.sampled_from([0.5, np.inf]),
-    st.sampled_from([1.0, 0.125]),
-)
+STRENGTHS = st.sampled_from([0.5, np.inf])
+
+
+@given(st.floats(-1.0, 1.0), st.floats(-2.0, 2.0), STRENGTHS, st.sampled_from([1.0, 0.125]))
 def test_the_augmented_cost_is_the_distance_squared(gap, multiplier, strength, share):
     """½ρ·dist(g + m/ρ, [−ε, ε])² as long as the slope is within the strength; then linear."""
     penalty, tolerance = 4.0, 0.1

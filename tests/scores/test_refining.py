@@ -78,6 +78,17 @@ def test_what_is_asked_gives_way_to_the_rows():
     assert (shares_of(finer, score, cell, 4).share > 0).sum() <= 4000
 
 
+def test_rows_are_counted_for_the_cells_that_a_bin_has():
+    """Sixteen bins of one cell, each to be divided into four: 64 rows are enough."""
+    score = (np.arange(1600) + 0.5) / 1600
+    bins = Bins.between(0.0, 1.0, (4,))
+    shares = shares_of(bins, score, np.zeros(1600, dtype=int), 1, used=(0.0, 1.0))
+    rate = 1.001 / 64 / 0.7  # with some to spare
+    finer, wide = refined(bins, shares, 1.0, rate, 64)
+    assert (wide, len(np.unique(finer.key(score)))) == (1.0, 64)
+    assert refined(bins, shares, 1.0, rate, 63)[1] > 1.0
+
+
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1e-2, 1e-3, 1e-4]))
 def test_bins_stay_in_order_whatever_is_asked(seed, accuracy):
     score, cell = people(seed, "wide", n=300)
