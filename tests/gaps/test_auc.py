@@ -309,5 +309,7 @@ def test_a_repair_may_shift_groups_against_each_other():
     """Or pairs of them, if people of one group are compared with those of the other only."""
     for name, n_free in (("bnsp", 3), ("zero_aeg", 3), ("inter_group", 6)):
         assert AucConstraint.named(name).targets(4).n_free == n_free
+    men, women = np.eye(4)[:2]  # AUC(H0, H1) and AUC(H1, H0) add up to one
+    assert AucConstraint.from_mixtures(men, women, women, men).targets(2).n_free == 1
     with pytest.raises(ValueError, match="intra_group"):
         AucConstraint.named("intra_group").targets(4)

@@ -191,8 +191,9 @@ def test_bad_strengths():
         for bad in (-1.0, np.nan):
             with pytest.raises(ValueError, match="strength must be at least 0"):
                 kind(strength=bad)
-    with pytest.raises(ValueError, match="give a finite one"):
-        SignRule()
+    for endless in (np.inf, np.array([1.0, np.inf])):
+        with pytest.raises(ValueError, match="give a finite one"):
+            SignRule(strength=endless)
 
 
 @given(st.floats(-1.0, 1.0), st.floats(0.0, 0.5))

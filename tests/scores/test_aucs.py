@@ -55,6 +55,7 @@ def test_blocks_do_not_cut_through_ties(monkeypatch, block, levels):
     scores = table_of(y, score, group, weight)
     expected = auc_matrix(scores).ordered_pairs
     monkeypatch.setattr(measures, "_BLOCK", block)
+    monkeypatch.setattr(measures, "_ROWS", 1)
     scores = table_of(y, score, group, weight)  # the matrix of a table is kept
     np.testing.assert_array_equal(auc_matrix(scores).ordered_pairs, expected)
 

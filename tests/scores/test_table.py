@@ -28,6 +28,9 @@ def test_totals_by_hand(sample):
             assert scores.cell_counts[label, k] == len(weights)
             effective = sum(weights) ** 2 / sum(w * w for w in weights)
             assert scores.effective_sizes[label, k] == pytest.approx(effective)
+    mixed = scores.mixture(scores.cell_weights.reshape(-1) / scores.cell_weights.sum())
+    effective = scores.cell_weights.sum() ** 2 / scores.cell_squares.sum()
+    assert mixed.effective_size == pytest.approx(effective)
     assert scores.prevalence == pytest.approx(rows.mass(1) / rows.mass())
     for k, group in enumerate(scores.groups):
         share = rows.mass(1, group) / rows.mass(None, group)
