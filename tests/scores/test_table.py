@@ -9,6 +9,7 @@ from support.making import draw, table_of
 
 from evenscore import GroupedScores
 from evenscore.scores.labels import encode
+from evenscore.scores.stored import restored_group
 
 COLUMNS = ("score", "cell", "weight", "count", "weight_squared")
 
@@ -250,3 +251,9 @@ def test_of_many_columns_the_first_eight_are_named():
     for n, ends in ((8, r"'c7'\.$"), (9, r"'c7', …\.$")):
         with pytest.raises(ValueError, match=ends):
             GroupedScores.from_table({f"c{k}": [0.0] for k in range(n)})
+
+
+def test_every_part_of_a_group_in_a_file_is_a_label():
+    assert restored_group(["a", 1], "t.json") == ("a", 1)
+    with pytest.raises(ValueError, match=r"t\.json.*'b': 1"):
+        restored_group(["a", {"b": 1}], "t.json")
