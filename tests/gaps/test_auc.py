@@ -16,6 +16,7 @@ from evenscore.inference.intervals import student
 from evenscore.metrics import paired_differences
 from evenscore.paper.laws import credit_law
 from evenscore.scores.aucs import auc_matrix
+from evenscore.scores.distribution import Distribution
 
 
 def bootstrap(scores, constraints, **options):
@@ -128,6 +129,9 @@ def test_rows_of_unequal_weights_are_split_with_the_same_moments():
         for name in ("weights", "counts", "squares"):
             assert getattr(split, name).sum() == pytest.approx(getattr(cell, name).sum())
         assert np.allclose(split.squares, split.weights**2 / split.counts)
+    weights, counts = np.array([1.0, 2.0]), np.array([1.0, 2.0])
+    rounded = Distribution(np.arange(2.0), weights, counts, np.array([1.0 + 1e-10, 2.5]))
+    assert rounded.homogeneous().counts.sum() == 3.0  # one person is one, whatever the last digits
 
 
 def test_paired_difference_is_delongs():
@@ -305,5 +309,7 @@ def test_a_repair_may_shift_groups_against_each_other():
     """Or pairs of them, if people of one group are compared with those of the other only."""
     for name, n_free in (("bnsp", 3), ("zero_aeg", 3), ("inter_group", 6)):
         assert AucConstraint.named(name).targets(4).n_free == n_free
+    men, women = np.eye(4)[:2]  # AUC(H0, H1) and AUC(H1, H0) add up to one
+    assert AucConstraint.from_mixtures(men, women, women, men).targets(2).n_free == 1
     with pytest.raises(ValueError, match="intra_group"):
         AucConstraint.named("intra_group").targets(4)

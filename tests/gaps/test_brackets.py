@@ -83,6 +83,17 @@ def test_own_roc_curves(rows, one, two):
         check(CurveConstraint(between=(min(one, two), max(one, two))), rows, sizes=True)
 
 
+def test_a_range_that_may_begin_in_the_first_bin_has_its_bracket():
+    """The top bin holds four people of one group; of every other, all have the same score."""
+    score = np.repeat(np.arange(16) / 16 + 0.03, 4)
+    score[-4:] = 0.95, 0.96, 0.97, 0.98
+    group = np.where(score > 0.94, 0, np.arange(64) % 2)
+    rows = BinnedRows(np.arange(64) % 3 > 0, score, group, None, Bins.between(0.0, 1.0, (4,)))
+    # The cut that selects 10 % is between steps 1 and 2, but within errors of step 0.
+    family = RateConstraint("selection", cuts=Cuts(between=(0.1, 0.6)))
+    np.testing.assert_allclose(family.brackets(rows.binned), 4 / 34)
+
+
 # ---------------------------------------------------------------------- what is said of them
 
 FAMILIES = [

@@ -137,6 +137,7 @@ def test_estimates_are_the_values_and_agree_with_themselves(seed, levels):
             assert gap.value == pytest.approx(value, abs=1e-9)
             assert gap.first_value - gap.second_value == pytest.approx(value, abs=1e-9)
             assert -1.0 <= gap.low <= gap.value <= gap.high <= 1.0
+            assert gap.standard_error == pytest.approx((gap.high - gap.low) / 3.92, rel=1e-4)
             assert (gap.p_value <= 0.05) == gap.differs_from_zero or abs(gap.p_value - 0.05) < 1e-3
 
 

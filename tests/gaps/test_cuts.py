@@ -70,12 +70,21 @@ def test_a_coarse_score_without_a_cut_in_the_range_says_so():
     for part in ("10% to 40% of everyone", "0%", "50%"):
         assert part in cuts.why_none(ladder)
     assert Cuts(between=(0.4, 0.6)).steps(ladder) == [(1, 1)]
+    assert Cuts(between=(0.6, 1 - 1e-13)).steps(ladder) == [(1, 0)]  # everybody is no cut
     at = Cuts(at=(0.3,))
     assert at.steps(ladder) == [(1, 0)]
     assert "50% of everyone" in at.why_none(ladder)
     constant = cuts.ladder(table_of([0, 1], [1.0, 1.0], list("ab")))
     assert cuts.steps(constant) == [(1, 0)]
     assert "all scores are equal" in cuts.why_none(constant)
+
+
+def test_spans_reach_one_score_beyond_and_end_with_the_scores():
+    scores = table_of([0, 1] * 5, range(10), list("ab") * 5)
+    assert Cuts(between=(0.05, 0.4)).spans(scores) == [(4.0, 9.0)]
+    assert Cuts(at=0.1).spans(scores) == [(7.0, 9.0)]
+    assert Cuts(thresholds=0.5).spans(scores) == [(0.0, 1.0)]
+    assert Cuts(at=0.1, selected="low").spans(scores) == [(0.0, 2.0)]
 
 
 def test_what_is_refused():

@@ -204,6 +204,7 @@ def test_what_is_refused():
             RateConstraint(*rates, **more)
     family = RateConstraint("fpr", "fnr", cuts=Cuts(between=(0.1, 0.4)))
     assert family.narrowed(family.keys("ab")[1]).rates == ("fnr",)
+    assert family.values(table_of([0, 1] * 5, range(10), ["a"] * 10)).shape == (0,)
 
 
 CUTS = {

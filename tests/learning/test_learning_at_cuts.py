@@ -48,6 +48,10 @@ def test_terms_are_in_the_order_of_their_gaps():
     largest = objective.terms.of_gaps(strict.terms)
     assert np.all(np.abs(largest) <= np.abs(strict.gaps) + 1e-12)
     assert np.corrcoef(np.abs(largest), np.abs(strict.gaps))[0, 1] > 0.9
+    # Of two as large it is the first, as of the cuts of a range.
+    alike = np.where(np.arange(len(strict.terms)) % 2, -1.0, 1.0)
+    first = np.unique(objective.terms.owner, return_index=True)[1]
+    np.testing.assert_array_equal(objective.terms.of_gaps(alike), alike[first])
 
 
 def test_optimism_is_added_to_the_gap_and_to_its_terms():

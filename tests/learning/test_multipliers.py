@@ -134,12 +134,17 @@ def test_respond_gives_the_derivative_of_its_cost(gaps, multipliers, correction,
             assert slope[k] == pytest.approx((up - down) / (2 * h), abs=4.0 * h + 1e-8)
 
 
-@given(st.floats(-1.0, 1.0), st.floats(-2.0, 2.0), st.sampled_from([0.5, np.inf]))
-def test_the_augmented_cost_is_the_distance_squared(gap, multiplier, strength):
+STRENGTHS = st.sampled_from([0.5, np.inf])
+
+
+@given(st.floats(-1.0, 1.0), st.floats(-2.0, 2.0), STRENGTHS, st.sampled_from([1.0, 0.125]))
+def test_the_augmented_cost_is_the_distance_squared(gap, multiplier, strength, share):
     """½ρ·dist(g + m/ρ, [−ε, ε])² as long as the slope is within the strength; then linear."""
-    rho, tolerance = 4.0, 0.1
-    rule = AugmentedLagrangian(strength=strength, penalty=rho)
-    state = MultiplierState(np.array([multiplier]), np.array([tolerance]), rho, np.zeros(1))
+    penalty, tolerance = 4.0, 0.1
+    rule, rho = AugmentedLagrangian(strength=strength, penalty=penalty), share * penalty
+    state = MultiplierState(
+        np.array([multiplier]), np.array([tolerance]), penalty, np.zeros(1), share=share
+    )
     distance = max(abs(gap + multiplier / rho) - tolerance, 0.0)
     bend = min(distance, strength / rho)
     expected = 0.5 * rho * bend**2 + (strength * (distance - bend) if distance > bend else 0.0)
@@ -186,8 +191,9 @@ def test_bad_strengths():
         for bad in (-1.0, np.nan):
             with pytest.raises(ValueError, match="strength must be at least 0"):
                 kind(strength=bad)
-    with pytest.raises(ValueError, match="give a finite one"):
-        SignRule()
+    for endless in (np.inf, np.array([1.0, np.inf])):
+        with pytest.raises(ValueError, match="give a finite one"):
+            SignRule(strength=endless)
 
 
 @given(st.floats(-1.0, 1.0), st.floats(0.0, 0.5))

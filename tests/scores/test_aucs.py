@@ -49,12 +49,14 @@ def test_properties_of_the_matrix(seed, levels, weights):
     np.testing.assert_allclose(renamed[np.ix_([2, 1, 0, 5, 4, 3], [2, 1, 0, 5, 4, 3])], matrix)
 
 
-@pytest.mark.parametrize(("block", "levels"), [(1, None), (7, 10), (64, 10)])
-def test_blocks_do_not_cut_through_ties(monkeypatch, block, levels):
+@pytest.mark.parametrize(("largest", "levels"), [(1, None), (60, 10), (100, 10)])
+def test_blocks_do_not_cut_through_ties(monkeypatch, largest, levels):
+    """Blocks of 8 rows, as there are cells, and of 12."""
     y, score, group, weight = draw(2, n=500, n_groups=4, levels=levels, weights="integer")
     scores = table_of(y, score, group, weight)
     expected = auc_matrix(scores).ordered_pairs
-    monkeypatch.setattr(measures, "_BLOCK", block)
+    monkeypatch.setattr(measures, "_BLOCK", 1)
+    monkeypatch.setattr(measures, "_LARGEST", largest)
     scores = table_of(y, score, group, weight)  # the matrix of a table is kept
     np.testing.assert_array_equal(auc_matrix(scores).ordered_pairs, expected)
 

@@ -1,9 +1,14 @@
 """What a table knows of its bins."""
 
+import json
+import math
+
 import numpy as np
+import pytest
 from hypothesis import given
 from support.binning import binned_rows, drawn_rows
 
+from evenscore import GroupedScores
 from evenscore.scores.binned import Binned
 
 
@@ -28,6 +33,18 @@ def test_mirrored():
     assert (low.tolist(), high.tolist()) == ((-binned.highest).tolist(), (-binned.lowest).tolist())
     again = there.mirrored
     assert again.lowest.tolist() == binned.lowest.tolist()
+
+
+def test_a_file_whose_bin_ends_below_its_beginning_is_refused(tmp_path):
+    path = drawn_rows(n=40).binned.save(tmp_path / "t.json")
+    content = json.loads(path.read_text())
+    first = content["score"][0]
+    beyond = math.nextafter(first, math.inf)  # in the same bin
+    pairs = zip(content["score"], content["lowest"], strict=True)
+    content["lowest"] = [beyond if score == first else low for score, low in pairs]
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match="not those of its bins"):
+        GroupedScores.load(path)
 
 
 def test_closed_bins_are_scores():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support.making import table_of
 
+from evenscore.scores.cluster_shares import ClusterMoments
 from evenscore.scores.reading import cluster_numbers, read_rows
 from evenscore.scores.thinning import coarsened
 
@@ -43,6 +44,28 @@ def test_sums_by_cluster_are_those_of_the_rows(levels, weighted):
     at = coarse.score[len(coarse) // 2]
     selected = coarse.clusters.sums((coarse.score > at).astype(float))
     same(selected, np.bincount(cluster, weight * (score > at)))
+
+
+def test_clusters_of_people_alike_are_correlated_by_one_and_no_more():
+    """Two clusters, one above the other: V = pq, which is more than one observation each."""
+    table = table_of([0] * 4 + [1], [1, 1, 2, 2, 1], list("aaaab"), cluster=[0, 0, 1, 1, 2])
+    assert table.cell_distributions[0].correlation == 1.0
+    assert table.is_clustered
+    alone = table_of([0] * 4 + [1], [1, 1, 2, 2, 1], list("aaaab"), cluster=range(5))
+    assert not alone.is_clustered
+
+
+def test_a_share_that_is_the_same_in_every_cluster_is_worth_independent_people():
+    """V = 0 is not believed; its noise is that of normal sums, (1 − 1/2)² of two people each."""
+
+    def worth(inside, outside, icc):
+        moments = ClusterMoments.empty(np.array([inside.sum() / (inside + outside).sum()]))
+        moments.collect(inside[None], outside[None])
+        return moments.worth(np.array([20.0]), icc)
+
+    np.testing.assert_allclose(worth(np.ones(10), np.ones(10), 0.0), [[1 / 20], [9 / 0.25]])
+    weights = np.random.default_rng(0).random((2, 10))  # of any unit
+    np.testing.assert_allclose(worth(*weights, 0.5), worth(*(1e-3 * weights), 0.5))
 
 
 def test_clusters_are_read_like_groups():

@@ -144,6 +144,9 @@ def test_accuracy():
     for accuracy in (0.05, 0.002):
         table = GroupedScores.from_frame(law("Cauchy", 2000, seed=2), **NAMED, accuracy=accuracy)
         assert auc_bracket(table) <= accuracy
+    far = law("normal", 2000, seed=2)  # one score so far out that the others are in one bin
+    far[7, "score"] = 1e30
+    assert auc_bracket(GroupedScores.from_frame(far, **NAMED, accuracy=0.01)) <= 0.01
     every = GroupedScores.from_frame(law("Cauchy", 2000, seed=2), **NAMED, accuracy=0)
     assert every.binned is None
     assert len(every) == 2000

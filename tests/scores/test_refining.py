@@ -72,7 +72,21 @@ def test_what_is_asked_gives_way_to_the_rows():
     bins = Bins.between(score.min(), score.max(), (8,))
     finer, wide = refined(bins, shares_of(bins, score, cell, 4), 1e-7, 1e-6, 2000)
     assert wide > 10.0
+    # No more than needed: one step less would have given way again.
+    less = 1e-7 * wide / 1.3, 1e-6 * wide / 1.3
+    assert refined(bins, shares_of(bins, score, cell, 4), *less, 2000)[1] > 1.0
     assert (shares_of(finer, score, cell, 4).share > 0).sum() <= 4000
+
+
+def test_rows_are_counted_for_the_cells_that_a_bin_has():
+    """Sixteen bins of one cell, each to be divided into four: 64 rows are enough."""
+    score = (np.arange(1600) + 0.5) / 1600
+    bins = Bins.between(0.0, 1.0, (4,))
+    shares = shares_of(bins, score, np.zeros(1600, dtype=int), 1, used=(0.0, 1.0))
+    rate = 1.001 / 64 / 0.7  # with some to spare
+    finer, wide = refined(bins, shares, 1.0, rate, 64)
+    assert (wide, len(np.unique(finer.key(score)))) == (1.0, 64)
+    assert refined(bins, shares, 1.0, rate, 63)[1] > 1.0
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1e-2, 1e-3, 1e-4]))

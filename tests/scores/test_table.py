@@ -9,6 +9,7 @@ from support.making import draw, table_of
 
 from evenscore import GroupedScores
 from evenscore.scores.labels import encode
+from evenscore.scores.stored import restored_group
 
 COLUMNS = ("score", "cell", "weight", "count", "weight_squared")
 
@@ -28,6 +29,9 @@ def test_totals_by_hand(sample):
             assert scores.cell_counts[label, k] == len(weights)
             effective = sum(weights) ** 2 / sum(w * w for w in weights)
             assert scores.effective_sizes[label, k] == pytest.approx(effective)
+    mixed = scores.mixture(scores.cell_weights.reshape(-1) / scores.cell_weights.sum())
+    effective = scores.cell_weights.sum() ** 2 / scores.cell_squares.sum()
+    assert mixed.effective_size == pytest.approx(effective)
     assert scores.prevalence == pytest.approx(rows.mass(1) / rows.mass())
     for k, group in enumerate(scores.groups):
         share = rows.mass(1, group) / rows.mass(None, group)
@@ -241,3 +245,15 @@ def test_the_mirror_image_is_the_table_of_negated_scores(weights, clustered):
     np.testing.assert_allclose(mirrored.independent_sizes, direct.independent_sizes)
     twice = mirrored.mirrored
     np.testing.assert_array_equal(twice.score, np.sort(-direct.score))
+
+
+def test_of_many_columns_the_first_eight_are_named():
+    for n, ends in ((8, r"'c7'\.$"), (9, r"'c7', …\.$")):
+        with pytest.raises(ValueError, match=ends):
+            GroupedScores.from_table({f"c{k}": [0.0] for k in range(n)})
+
+
+def test_every_part_of_a_group_in_a_file_is_a_label():
+    assert restored_group(["a", 1], "t.json") == ("a", 1)
+    with pytest.raises(ValueError, match=r"t\.json.*'b': 1"):
+        restored_group(["a", {"b": 1}], "t.json")

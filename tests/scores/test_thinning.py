@@ -60,6 +60,8 @@ def test_a_histogram_ignores_outliers_but_counts_them():
     assert np.median(np.diff(found.edges)) < 0.1
     assert found.density.shape == found.share.shape
     np.testing.assert_allclose(found.cumulative[:, -1], 1.0)
+    even = histogram(table_of(np.arange(2000) % 2, score[:2000], np.arange(2000) // 2 % 2))
+    np.testing.assert_allclose(even.edges, np.linspace(0, 1, 39))  # no outer bin is narrower
 
 
 def test_levels_are_counted_in_whole_numbers():
