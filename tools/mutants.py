@@ -258,7 +258,7 @@ def tried(mutant: Mutant, copy: Path, tests: list[str], limit: float) -> str:
         attempt.kill()
         attempt.join()
     path.write_bytes(original)
-    return {None: "too long", -9: "too long", 0: "survived", 4: "uncovered", 5: "uncovered"}.get(
+    return {None: "too long", -9: "too long", 0: "survived", 5: "uncovered"}.get(
         attempt.exitcode, "killed"
     )
 
