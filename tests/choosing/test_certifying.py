@@ -236,6 +236,7 @@ def test_candidates_that_are_not_fitted_are_fitted_one_by_one_on_a_part():
 
 @pytest.mark.slow
 def test_one_scorer_stands_for_its_tolerances():
+    """Seconds: a path is many fits."""
     X, y, groups = people(3000, shifts=(0.0, 0.5, 1.0))
     frame, columns = pd.DataFrame(X, columns=list("xyz")), pd.DataFrame({"sex": groups})
     cluster = np.arange(3000) // 2
@@ -274,6 +275,7 @@ def path():
 
 @pytest.mark.slow
 def test_the_points_of_a_path_on_people_held_out(path):
+    """Seconds: a path is many fits."""
     X, y, groups = people(4000, seed=4, shifts=(0.0, 0.5, 1.0))
     choice = path.certify(X, y, sensitive_features=groups, tolerance=0.08)
     front = sorted((path.points[k] for k in path.pareto), key=lambda point: point.worst_gap)

@@ -64,6 +64,7 @@ def best_auc(gap):
 
 @pytest.mark.slow
 def test_the_path_of_example_1(square):
+    """Seconds: a path is many fits, and the paper's optimum shows only with many rows."""
     _, path = square
     assert [point.value for point in path.points] == [np.inf, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005]
     assert all(point.converged for point in path.points)
@@ -217,6 +218,7 @@ def test_select_checks_the_tolerance(tolerance):
 
 @pytest.mark.slow
 def test_german(german):
+    """Seconds: a path is many fits."""
     data, path = german
     assert isinstance(path, es.TradeoffPath)
     assert len(path.points[0].gaps) == 2
@@ -234,6 +236,7 @@ def test_german(german):
 
 @pytest.mark.slow
 def test_convergence_is_told_not_shown(capsys):
+    """Seconds: a path is many fits."""
     X, y, groups = rows(400)
     X = X[:, :1] + 2.0 * (groups == "b")[:, None]  # a gap that no score of one feature closes
     constraints = ["inter_group", "intra_group", RocConstraint(on="both", rates=(0.25, 0.5))]

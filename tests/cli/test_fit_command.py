@@ -121,6 +121,7 @@ def test_unseen_categories_are_told_once(model, tmp_path):
 
 @pytest.mark.slow
 def test_a_real_process(model, table, tmp_path):
+    """Seconds: a process imports everything, and a model is fitted for it."""
     command = [sys.executable, "-m", "evenscore.cli", "score", str(model), str(table)]
     command += ["-o", str(tmp_path / "s.parquet"), "--column", "s"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -313,6 +314,7 @@ def test_a_tradeoff_that_chooses_nothing_says_so(table, tmp_path):
 
 @pytest.mark.slow
 def test_tradeoff_shows_the_price_of_each_rate(table, tmp_path):
+    """Seconds: four fits, cross-validated."""
     page, kept = tmp_path / "t.html", tmp_path / "t.json"
     told = run(
         "tradeoff", table, *ASKED, *POINTS, "--cuts", "everyone=0.4", "--equal", "fpr,fnr",

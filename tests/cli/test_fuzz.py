@@ -82,6 +82,7 @@ def understood(content):
     st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
 )  # fmt: skip
 def test_any_table(names, content, delimiter, end, mark, quoting):
+    """Seconds: every example is a run of the command."""
     data = written(names, content, delimiter, end, mark, quoting)
     with tempfile.TemporaryDirectory() as folder:
         path, json = Path(folder) / "t.csv", Path(folder) / "a.json"

@@ -443,6 +443,7 @@ def test_a_date_of_the_environment_is_verified_without_it(folder, tmp_path, monk
 
 @pytest.mark.slow
 def test_same_command_same_bytes_wherever_and_whenever(folder, tmp_path):
+    """Seconds: two processes import everything."""
     asked = [*FEW, "--declare", "facts.toml", "--json", "a.json", "--html", "a.html", "-q"]
     made = []
     for k, name in enumerate(["one", "another é"]):

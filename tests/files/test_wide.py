@@ -70,6 +70,7 @@ def test_rows_to_learn_from(tmp_path, asked):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_rows_to_score(tmp_path, asked):
+    """Seconds: two wide tables are fitted and scored."""
     found = []
     for n in (30, 120):
         table, model = write(tmp_path / "t.csv", n), tmp_path / "m.skops"

@@ -230,6 +230,7 @@ def test_a_threshold_between_far_clusters():
 
 @pytest.mark.slow
 def test_standard_errors_of_roc_gaps_of_groups_alike():
+    """Seconds: a simulation of standard errors."""
     rng = np.random.default_rng(0)
     rates = (0.1, 0.25, 0.5)
     # Large cells: of few people the larger of the two ways round varies more.

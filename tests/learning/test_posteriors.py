@@ -38,6 +38,7 @@ def folds(n, count=3):
 @pytest.mark.slow
 @pytest.mark.parametrize("model", [LogisticRegression(), GaussianNB()])
 def test_densities_are_those_of_the_law(model):
+    """Seconds: densities need 20,000 rows to come near the law's."""
     data = gaussian(20_000)
     models, found = cross_fitted(model, data, folds(len(data)), data.positive, None)
     assert len(models) == 3

@@ -132,6 +132,7 @@ def test_weights(weights):
 def test_increasing_maps_that_keep_ranking_and_ties(
     seed, n_groups, levels, weights, constraint, options
 ):
+    """Seconds: every example is a repair."""
     y, score, group, weight = draw(seed, 150, n_groups, levels, weights)
     constraint = ["bpsn", ROC] if constraint == "both" else constraint
     scores = GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)

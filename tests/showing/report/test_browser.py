@@ -234,6 +234,7 @@ SCREENS = ((1280, ""), (390, ""), (320, ""), (718, "print"))  # A4 less its marg
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [2, "6", "columns", "20"])
 def test_nothing_is_clipped(opened, name):
+    """Seconds: a browser lays out whole reports."""
     for width, media in SCREENS if name == "6" else ((390, ""),):
         driver = opened(name, width, media=media)
         found, seen, sideways, verdicts = driver.execute_script(CLIPPED)
@@ -321,6 +322,7 @@ def test_a_script_that_is_not_the_report_s_is_refused(browser, folder):
 
 @pytest.mark.slow
 def test_it_prints(opened):
+    """Seconds: a browser makes a PDF."""
     driver = opened(scheme="dark")
     options = dict(printBackground=True, paperWidth=8.27, paperHeight=11.69)
     pdf = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", options)["data"])
