@@ -70,7 +70,7 @@ def test_the_rooms_are_those_drawn():
     entries = {path.name for path in SOURCE.iterdir() if path.name != "__pycache__"}
     rooms = {*LEVEL, "datasets"} - {"metrics", "__main__"}
     assert entries == {*rooms, "__init__.py", "__main__.py", "extras.py", "metrics.py", "py.typed"}
-    assert len(entries) <= 17
+    assert len(entries) <= 18
 
 
 COUNT = re.compile(r"(?<=\| )[\d,]+(?= \|)")
@@ -117,7 +117,7 @@ def test_a_new_import_or_room_changes_the_page(monkeypatch, tmp_path):
 BUDGET = {
     "lines of source": 51_500,
     "modules": 257,
-    "lines of learning and repairing": 10_800,
+    "lines of learning, repairing and placement": 10_800,
     "lines of the longest file": 909,
     "public names": 79,
     "options of evenscore audit": 43,
@@ -132,7 +132,9 @@ def spent():
     """What the budget counts, as it is."""
     files = list(SOURCE.rglob("*.py"))
     lengths = {name: lines_of(path) for name, path in modules()}
-    learned = [n for name, n in lengths.items() if room_of(name) in ("learning", "repairing")]
+    learned = [
+        n for name, n in lengths.items() if room_of(name) in ("learning", "repairing", "placement")
+    ]
     places = (es.metrics, es.plots, es.datasets, es.paper)
     scorers = [thing for name in es.__all__ if isinstance(thing := getattr(es, name), type)]
     scorers = [kind for kind in scorers if issubclass(kind, es.FairScorer | es.RepairedScorer)]
@@ -140,7 +142,7 @@ def spent():
     return {
         "lines of source": sum(map(lines_of, files)),
         "modules": len(files),
-        "lines of learning and repairing": sum(learned),
+        "lines of learning, repairing and placement": sum(learned),
         "lines of the longest file": max(lengths.values()),
         "public names": len(
             {name for name in es.__all__ if not inspect.ismodule(getattr(es, name))}

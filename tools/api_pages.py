@@ -31,8 +31,8 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "learning": (
         "Scorers",
-        "Estimators in scikit-learn's style that learn a fair score.",
-        ("LinearScorer", "BoostedScorer", "PlugInScorer", "RepairedScorer", "FairScorer"),
+        "Estimators in scikit-learn's style that learn a score under constraints.",
+        ("EvenScorer", "LinearScorer", "BoostedScorer", "RepairedScorer", "FairScorer"),
     ),
     "repairing": ("Repair", "One increasing map per group.", ("repair", "Repair")),
     "choosing": (

@@ -27,6 +27,7 @@ LAYERS = [
     {"scores"},
     {"inference"},
     {"gaps"},
+    {"placement"},
     {"metrics", "auditing"},
     {"repairing"},
     {"learning"},
@@ -48,7 +49,12 @@ BELOW: dict[str, set[str]] = {
 # Everybody may use these, so that no arrow leads to them; `evenscore` itself is the public names.
 _EVERYWHERE = {"extras", "files.atomic", "files.ordinary"}
 _NO_ROOMS = {"__main__", "__version__", "RENDERERS", *_EVERYWHERE}
-_LEFT = {"metrics", "files"}  # of the picture; what is on no longest path is on the right else
+_LEFT = {
+    "metrics",
+    "files",
+    "placement",
+}  # of the picture; what is on no longest path is on the right else
+_RAISED = {"placement"}  # by a row, where three others are in its own
 _LONGEST = 10  # files listed
 
 # ---------------------------------------------------------------------- reading the code
@@ -214,6 +220,7 @@ _STYLE = (
 def draw_rooms(graph: Mapping[str, frozenset[str]]) -> str:
     """The rooms as boxes in rows, and an arrow to what each imports, as an SVG text."""
     heights = heights_of(graph)
+    heights |= {name: heights[name] + 1 for name in _RAISED if name in heights}
     arrows = reduced(graph)
     middle = set(longest_path(arrows))
     top = max(heights.values())

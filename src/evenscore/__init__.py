@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from evenscore.inference.estimate import Estimate
     from evenscore.learning.base import FairScorer
     from evenscore.learning.boosted import BoostedScorer
+    from evenscore.learning.even import EvenScorer
     from evenscore.learning.linear import LinearScorer
-    from evenscore.learning.plug_in import PlugInScorer
     from evenscore.learning.repaired import RepairedScorer
     from evenscore.metrics import fair_thresholds, rates_at
     from evenscore.repairing import Repair, repair
@@ -52,12 +52,12 @@ __all__ = [
     "CurveConstraint",
     "Cuts",
     "Estimate",
+    "EvenScorer",
     "FairScorer",
     "GapFamily",
     "GroupedScores",
     "LinearScorer",
     "Plan",
-    "PlugInScorer",
     "RateConstraint",
     "Repair",
     "RepairedScorer",
@@ -88,6 +88,7 @@ RENDERERS = {
     ("audit", "markdown"): "evenscore.showing.markdown:render",
     ("audit", "notebook"): "evenscore.showing.notebook:audit_html",
     ("audit", "terminal"): "evenscore.showing.terminal:render",
+    ("bars", "plot"): "evenscore.showing.plots.bars:plot_bars",
     ("certified", "html"): "evenscore.showing.certified:write",
     ("certified", "markdown"): "evenscore.showing.markdown:render_choice",
     ("certified", "notebook"): "evenscore.showing.notebook:choice_html",
@@ -126,12 +127,12 @@ _NAMES = {
     "CurveConstraint": "gaps",
     "Cuts": "gaps",
     "Estimate": "inference.estimate",
+    "EvenScorer": "learning.even",
     "FairScorer": "learning.base",
     "GapFamily": "gaps",
     "GroupedScores": "scores",
     "LinearScorer": "learning.linear",
     "Plan": "choosing",
-    "PlugInScorer": "learning.plug_in",
     "RateConstraint": "gaps",
     "Repair": "repairing",
     "RepairedScorer": "learning.repaired",

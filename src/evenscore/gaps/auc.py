@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from evenscore.gaps.family import (
     check_tolerance,
     labels_of_pairs,
 )
+from evenscore.gaps.placeable import AVERAGED, PlacedRate
 from evenscore.gaps.smooth import SmoothCells, Surrogate
 from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.inference.decisions import holm
@@ -34,6 +35,7 @@ from evenscore.scores.aucs import auc_matrix, roc_curve
 from evenscore.scores.brackets import auc_brackets, linear_brackets
 from evenscore.scores.curve import RocCurve
 from evenscore.scores.distribution import to_floats
+from evenscore.scores.rates import CATALOGUE as RATES
 from evenscore.scores.rates import rate_names
 
 _CHUNK = 1 << 20  # entries of coefficients handled at a time
@@ -399,13 +401,25 @@ class AucConstraint(GapFamily):
         """W of every pair of groups."""
         return _linear_form(self, cell_weights.shape[1], cell_weights.tobytes())
 
-    def group_forms(self, cell_weights: Floats) -> Floats | None:
-        """The statistic of every group, unless it is one of pairs of groups."""
-        if self.definition.compares_others:
-            return None
-        n_groups = cell_weights.shape[1]
-        sides = (self.definition.sides(cell_weights, group, group) for group in range(n_groups))
-        return np.array([side for side, _ in sides])
+    def placed(self) -> tuple[PlacedRate, ...]:
+        """The mean, over all cuts of a pooled class, of a rate of the groups.
+
+        AUC_{H,G_k} is the mean of 1 − fnr_k over the cuts of H, AUC_{H_k,G} that of 1 − fpr_k over
+        the cuts of G, and so on: an AUC that compares a class of the group with a class as a whole.
+        """
+        pairs: tuple[Any, ...] = getattr(self.definition, "pairs", ())
+        whose = [side.whose for side in pairs[0]] if len(pairs) == 1 else []
+        if sorted(whose) == ["everyone", "own group"]:
+            own, pool = (pairs[0][whose.index(kind)] for kind in ("own group", "everyone"))
+            if "both" not in (own.classes, pool.classes):
+                rate = RATES[{"negatives": "fpr", "positives": "fnr"}[own.classes]]
+                where = f"over all cuts of the {pool.classes}"
+                return (PlacedRate(rate, pool.classes, AVERAGED, (where,), averaged=True),)
+        linear = "bnsp, bpsn, zero_aeg and zero_aeg_negatives"
+        raise TypeError(
+            f"{self.name} compares people in a way that is not linear in where they are placed, as "
+            f"rates at cuts, {linear} are: LinearScorer learns it."
+        )
 
     def surrogate(self, cells: SmoothCells) -> Surrogate:
         """Σ coefficients ∘ the surrogate AUC matrix."""

@@ -405,14 +405,6 @@ class GapFamily(ABC):
         """Coefficients over the AUC matrix, (gaps, 2K, 2K), if the gaps are linear in AUCs."""
         return None
 
-    def group_forms(self, cell_weights: Floats) -> Floats | None:
-        """Coefficients over the AUC matrix, (K, 2K, 2K), of a statistic that each group has.
-
-        The gaps are the differences of it; None if they are not linear in AUCs, or if what is
-        said of a group depends on the group that it is compared with.
-        """
-        return None
-
     def cut_form(self, n_groups: int) -> CutForm | None:
         """Cells that should have a common share above a cut, if that is what the gaps are."""
         return None

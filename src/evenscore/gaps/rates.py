@@ -30,6 +30,7 @@ from evenscore.gaps.family import (
     family_intervals,
     labels_of_pairs,
 )
+from evenscore.gaps.placeable import PlacedRate
 from evenscore.gaps.smooth import SmoothCells, Surrogate
 from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.inference.cut_certificates import certify_rates
@@ -451,6 +452,17 @@ class RateConstraint(GapFamily):
         return pair if more else pair[::-1]
 
     # ------------------------------------------------------------------ learning
+
+    def placed(self) -> tuple[PlacedRate, ...]:
+        """The rates at the cuts: of a range at several, both ends among them."""
+        cuts = self.cuts.trained()
+        high = cuts.selected == "high"
+        above = tuple(share if high else 1.0 - share for share in cuts.at)
+        between = (min(above), max(above)) if self.cuts.is_range else None
+        return tuple(
+            PlacedRate(rate, cuts.of, above, cuts.texts(), selects_above=high, between=between)
+            for rate in self.entries
+        )
 
     def trained(self) -> GapFamily:
         """The same at each of several cuts, each with a multiplier of its own."""

@@ -28,6 +28,7 @@ from evenscore.gaps.family import (
     check_tolerance,
     labels_of_pairs,
 )
+from evenscore.gaps.placeable import PlacedRate
 from evenscore.gaps.smooth import SmoothCells, Surrogate
 from evenscore.gaps.words import DEFAULT_WORDS, Words
 from evenscore.inference.decisions import holm
@@ -42,6 +43,7 @@ from evenscore.scores.aucs import inter_group_curve
 from evenscore.scores.brackets import curve_bracket
 from evenscore.scores.curve import CurveDifference, ReferenceCuts
 from evenscore.scores.distribution import Distribution, check_interval, check_rates, to_floats
+from evenscore.scores.rates import CATALOGUE as RATES
 
 _SPACING = 0.025  # of the rates in an interval, unless their number is given
 # Guards, times a rate: with them the gap of a prototype on new rows of Bank fell from 0.16 to 0.05.
@@ -282,6 +284,23 @@ class RocConstraint(GapFamily):
         return pair if estimate.value > 0 else pair[::-1]
 
     # ------------------------------------------------------------------ learning and repair
+
+    def placed(self) -> tuple[PlacedRate, ...]:
+        """Rates at cuts of each class as a whole: the same at a gap of zero, nearly at small ones.
+
+        Where a share a of the pooled class is above a cut and the groups' shares differ by ε, each
+        is within ε of a, and the gap of curves by which the cut is in one group is ε to first order
+        if the groups' densities there are equal.
+        """
+        return tuple(
+            PlacedRate(
+                RATES[{"negatives": "fpr", "positives": "fnr"}[on]],
+                on,
+                self.rates,
+                tuple(f"at the rate {rate:.4g} of the {on}" for rate in self.rates),
+            )
+            for on in class_names(self.on)
+        )
 
     def surrogate(self, cells: SmoothCells) -> Surrogate:
         """The difference of two cells where the mean of their shares above is the rate.

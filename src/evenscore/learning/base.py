@@ -13,11 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
-    check_array,
     check_consistent_length,
     check_is_fitted,
-    check_X_y,
-    validate_data,
 )
 from threadpoolctl import threadpool_limits
 
@@ -26,7 +23,8 @@ from evenscore.gaps.family import family_values
 from evenscore.learning.calibrating import Calibration, has_probabilities
 from evenscore.learning.cross_fitting import CrossFitted, cross_fit
 from evenscore.learning.diagnosis import diagnose
-from evenscore.learning.encoding import FeatureEncoding, missing_values, refuse_confused
+from evenscore.learning.encoding import FeatureEncoding
+from evenscore.learning.features import FeatureReader
 from evenscore.learning.group_feature import GroupFeature
 from evenscore.learning.guarding import compared, price_of
 from evenscore.learning.objective import standardise
@@ -55,7 +53,7 @@ _MANY = 100_000  # rows, from which on threads of the algebra pay
 
 
 @dataclass(eq=False, repr=False)
-class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the scorers that learn; a subclass says how to learn and how to score.
 
     A subclass writes `learn` and `raw_score`. It takes the parameters below, unless its constructor
@@ -86,9 +84,8 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     cross_fit : int, default 0
         If at least 2, the number of folds in which gaps are measured on rows not trained on:
         `gaps_["cross_fit"]`. Where such a gap is certain to exceed the tolerance, training aims
-        lower to compensate, and gaps are measured again: the same people have then been looked at
-        twice, for which intervals do not account. `predict_proba` is calibrated on the same rows.
-        Costs `cross_fit` more fits, or twice that if a correction is made.
+        lower and gaps are measured again. `predict_proba` is calibrated on the same rows. Costs
+        `cross_fit` more fits, or twice that.
     random_state : int, optional
         Which rows are kept aside, and whatever a subclass draws.
     verbose : bool, default False
@@ -113,17 +110,12 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     gaps_ : dict
         Gaps with intervals, as lists of `Estimate`: on the training rows ("train"), if the learner
         knows, as they are expected on new rows like these ("expected") and, if there are any, on
-        rows held out ("validation") and by cross-fitting ("cross_fit"). The intervals
-        are about the gap of this scorer in the population and account for who was in the sample
-        (with `cluster` for which clusters were, whose rows are not taken to be independent);
-        those by cross-fitting also for the folds' scorers not being this one (how far they are off
-        is seen on all rows), but after a correction not for the same people having been looked at
-        twice. Each gap has its own interval, not adjusted for the others.
+        rows held out ("validation") and by cross-fitting ("cross_fit"). Intervals are about this
+        scorer in the population (with `cluster`, by clusters); those by cross-fitting also account
+        for the folds' scorers being others. Each gap has its own, not adjusted for the others.
     verdicts_ : list of GapOutcome
         For each gap, whether its tolerance is reached on rows not trained on, by the interval of
-        `gaps_` and with what that accounts for, and, if not, why; empty with a strength. To find
-        out why the worst gap was not reached in training, it is tried without the others: one more
-        fit.
+        `gaps_` and with what that accounts for, and, if not, why; empty with a strength.
     price_ : Price or None
         What the constraints cost: AUC and largest gap of the same scorer without constraints, of
         this one, and of the score without constraints after a repair that knows the group. A fit
@@ -253,21 +245,6 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             With one sentence.
         """
-
-    @property
-    def accepts_sparse(self) -> bool:
-        """Whether features may be a sparse matrix."""
-        return False
-
-    @property
-    def accepts_missing(self) -> bool:
-        """Whether features may be missing (NaN)."""
-        return False
-
-    @property
-    def accepts_codes(self) -> bool:
-        """Whether a category of a data frame is one column of codes, not a column per level."""
-        return False
 
     def check_parameters(self) -> None:
         """Refuse bad parameters; a subclass checks its own after calling this."""
@@ -434,39 +411,6 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             require_cells(data, constraints)
         return data
 
-    def _matrix(self, X: Any, *y: Any) -> Any:
-        """Validated features as numbers, in training with the labels; sets what it has to know."""
-        fitting, accepted = bool(y), self._accepted()
-        if fitting:
-            self.encoding_ = FeatureEncoding.fit(X, native=self.accepts_codes)
-        names, encoding = None, self.encoding_
-        refuse_confused(X)
-        try:
-            if encoding is None:
-                return validate_data(self, X, *y, **accepted, reset=fitting)
-            encoding.require_frame(X)
-            validate_data(self, X, *y, skip_check_array=True, reset=fitting)
-            X, names = encoding.transform(X), encoding.feature_names
-            accepted["estimator"] = self
-            if fitting:
-                return check_X_y(X, *y, **accepted)
-            return check_array(X, input_name="X", **accepted)
-        except ValueError as error:
-            if not str(error).startswith("Input X contains NaN"):
-                raise
-            X = check_array(X, **accepted | {"ensure_all_finite": False})
-            names = getattr(self, "feature_names_in_", None) if names is None else names
-            raise missing_values(X, names, type(self).__name__) from None
-
-    def _accepted(self) -> dict[str, Any]:
-        """What `validate_data` lets through."""
-        return {
-            "accept_sparse": "csr" if self.accepts_sparse else False,
-            "ensure_all_finite": "allow-nan" if self.accepts_missing else True,
-            "dtype": np.float64,
-            "order": "C",  # sums are then made in the same order, whatever X came from
-        }
-
     def _finish(
         self,
         data: TrainingSet,
@@ -484,7 +428,6 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         final = known.final if known is not None and known.final is not None else None
         scores = self.raw_score(train.X) if final is None else final
         raw = scores if train is data else self.raw_score(data.X)
-        crossed = known.crossed if crossed is None and known is not None else crossed
         self.intercept_ = -cut_at_prevalence(raw, data)
         self.calibration_ = None
         if crossed is not None:
@@ -589,15 +532,9 @@ class FairScorer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Floats:
         """Probabilities of the two classes; fit with `cross_fit=4`, say, to have them.
 
-        They are an increasing function of the score, the same for everybody, calibrated on rows
-        that the score had not been trained on (the folds of `cross_fit`): among all people with a
-        probability of 0.3, about 30 % are of the second class. They rank as the score does, and
-        their AUC and gaps are the same.
-
-        They are calibrated for everybody together, not within each group. Under a fairness
-        constraint they need not be calibrated in any group, and often cannot be: groups of
-        different prevalence that have equal error rates are not both calibrated. Audit calibration
-        by group before a probability is used as one.
+        They are an increasing function of the score, calibrated on rows that it had not been
+        trained on, for all people together: groups of different prevalence with equal error rates
+        cannot both be calibrated. Audit calibration by group before you use one as a probability.
 
         `predict` does not cut at ½, but where as many rows are above as are of the second class.
 

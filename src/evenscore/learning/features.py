@@ -1,11 +1,13 @@
-"""How features are prepared: standardised, and compressed so that long tails do not rule."""
+"""How features are read, and prepared: standardised, compressed so that long tails do not rule."""
 
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_array, check_X_y, validate_data
 
+from evenscore.learning.encoding import FeatureEncoding, missing_values, refuse_confused
 from evenscore.learning.training_set import TrainingSet
 from evenscore.learning.wholeness import check_names, check_numbers, check_positions, part_of
 from evenscore.scores.arrays import Bools, Floats, Ints
@@ -124,3 +126,57 @@ def _moments(X: Any, share: Floats) -> tuple[Floats, Floats]:
         square = variance + np.square(mean)
     constant = ~(variance > rounding * np.maximum(square, 1e-300))
     return mean, np.where(constant, 1.0, np.sqrt(np.maximum(variance, 0.0)))
+
+
+class FeatureReader:
+    """How a scorer makes its features a matrix; what it takes is told by three properties."""
+
+    encoding_: FeatureEncoding | None
+
+    @property
+    def accepts_sparse(self) -> bool:
+        """Whether features may be a sparse matrix."""
+        return False
+
+    @property
+    def accepts_missing(self) -> bool:
+        """Whether features may be missing (NaN)."""
+        return False
+
+    @property
+    def accepts_codes(self) -> bool:
+        """Whether a category of a data frame is one column of codes, not a column per level."""
+        return False
+
+    def _matrix(self, X: Any, *y: Any) -> Any:
+        """Validated features as numbers, in training with the labels; sets what it has to know."""
+        fitting, accepted = bool(y), self._accepted()
+        if fitting:
+            self.encoding_ = FeatureEncoding.fit(X, native=self.accepts_codes)
+        names, encoding = None, self.encoding_
+        refuse_confused(X)
+        try:
+            if encoding is None:
+                return validate_data(self, X, *y, **accepted, reset=fitting)
+            encoding.require_frame(X)
+            validate_data(self, X, *y, skip_check_array=True, reset=fitting)
+            X, names = encoding.transform(X), encoding.feature_names
+            accepted["estimator"] = self
+            if fitting:
+                return check_X_y(X, *y, **accepted)
+            return check_array(X, input_name="X", **accepted)
+        except ValueError as error:
+            if not str(error).startswith("Input X contains NaN"):
+                raise
+            X = check_array(X, **accepted | {"ensure_all_finite": False})
+            names = getattr(self, "feature_names_in_", None) if names is None else names
+            raise missing_values(X, names, type(self).__name__) from None
+
+    def _accepted(self) -> dict[str, Any]:
+        """What `validate_data` lets through."""
+        return {
+            "accept_sparse": "csr" if self.accepts_sparse else False,
+            "ensure_all_finite": "allow-nan" if self.accepts_missing else True,
+            "dtype": np.float64,
+            "order": "C",  # sums are then made in the same order, whatever X came from
+        }

@@ -58,8 +58,8 @@ class Growth:
         if not self.task.constraints:  # a fork, as beside constraints: the same score
             self._likely(trunk.fork() or trunk, self.train, "without constraints")
             return self.choice
-        branch = None if self.task.quick else trunk.fork()
-        if branch is None:  # quick, or a library that cannot: the price then takes another fit
+        branch = trunk.fork()
+        if branch is None:  # a library that cannot: the price then takes another fit
             self._constrained(trunk, "learning")
             return self.choice
         look = self._likely(branch, self.train, "without constraints")

@@ -54,9 +54,7 @@ def price_of(
     scores: TrainingScores, final: Floats, train: TrainingSet, task: Task, *, aware: bool = False
 ) -> Price:
     """What the constraints cost; `aware` scorers know the group already."""
-    objective, where = task.objective(train), "on the training rows"
-    if scores.crossed is not None and scores.expected is not None:
-        final, where = scores.expected, "on rows not trained on"
+    objective = task.objective(train)
     before, after = objective.reported(scores.free), objective.reported(final)
     repaired, left = (None if aware else _repaired(scores.free, train, task)) or (None, None)
     return Price(
@@ -66,7 +64,7 @@ def price_of(
         _largest(after.gaps),
         repaired,
         left,
-        where,
+        "on the training rows",
     )
 
 

@@ -162,16 +162,14 @@ class LinearScorer(FairScorer):
             if task.strength is None and solver.within_aims(gaps):
                 choice.history.settled = True
                 return free, choice.history
-            reweighed = free
-            if not task.quick:
-                reweighed = self._free(X, train.reweighed())
-                solver.look(reweighed, "reweighed")
+            reweighed = self._free(X, train.reweighed())
+            solver.look(reweighed, "reweighed")
             start, state = self._first(X, train, task, free)
             weights, _, settled = solver.solve(start, self.max_iter, "learning", state=state)
-            for start in () if task.quick else (free, reweighed, -weights):
+            for start in (free, reweighed, -weights):
                 if solver.failed():
                     solver.tighten(start, self.max_iter)
-            if solver.failed() and not task.quick:
+            if solver.failed():
                 solver.move_about()
         choice.history.settled = settled
         assert choice.weights is not None

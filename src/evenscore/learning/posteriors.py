@@ -1,139 +1,360 @@
-"""Densities of the cells from any probabilistic classifier, of P(Y | x) and of P(Z | x, Y).
+"""Chances of class and group at x, of people that no model has seen, from any classifier.
 
-Up to a factor that is common to all cells at x, the density of class c and group k at x is
-P(c | x) P(k | x, c) / P(c, k). That is three fits of the classifier: of the class, and of the group
-in each class. Where the optimum needs the groups of one class only, those of the other still help:
-they are one more view of the features, which the joint correction can use.
+Rows are parted into folds; the models of a fold are fitted without it. A small part is kept from
+all of them: there, chances of one fold's models and the mean of all can be compared, as new people
+have the mean. What is averaged is chances, never scores: averaged scores drift back to the unequal
+order.
 
-Probabilities are corrected on rows not trained on, by themselves and jointly (`recalibration`).
+By default the classifier is a blend: boosted trees and a logistic regression, of the class and of
+the group given the class as a feature, multiplied in the powers that make rows left out likeliest.
+Trees alone lose where effects add up, lines alone where they do not. A classifier of the user's is
+taken as it is, for the class, and for the group once in each class: what may be added to its
+features is not known.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Any, Self, final
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import minimize
 from sklearn.utils import _safe_indexing
 
-from evenscore.learning.recalibration import JointRecalibration, Recalibration, log_odds
+from evenscore.extras import require
+from evenscore.learning.boosters import tree_threads
 from evenscore.learning.training_set import TrainingSet
 from evenscore.learning.wrapping import fitted, without_class_weights
 from evenscore.scores.arrays import Floats, Ints
 
-_ROWS = 65_536  # that corrections are learned from, at most
+_ROWS = 10_000  # that a logistic regression and a blend are fitted on: more change little
+_LEAST = 1e-6  # a chance, where logarithms are taken
+KEPT, MOST_KEPT = 10, 5_000  # one row in so many is kept from all models, but no more rows
+
+Cells = Floats
+"""Chances of the 2K cells, (n, 2K): class · K + group."""
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class CellModels:
-    """Fitted classifiers: of the class, and of the group among negatives and among positives.
+@dataclass(frozen=True)
+class Recipe:
+    """Which classifiers are fitted: of so many rows and columns, each a list to be blended.
 
-    `present` are the codes of the groups that a class has; classifiers know them by their places.
+    `joint`: the class is a feature of the group's; `categorical` are columns of codes.
     """
 
-    label: Any
-    groups: tuple[Any, Any]
-    present: tuple[Ints, Ints]
+    label: Callable[[int, int], list[Any]]
+    group: Callable[[int, int], list[Any]]
+    joint: bool
+    categorical: tuple[int, ...] = ()
 
     @classmethod
-    def fit(cls, estimator: Any, data: TrainingSet, rows: Ints, labels: NDArray[Any]) -> Self:
-        """Copies of a classifier, fitted on some rows; `labels` are the user's."""
-        of_groups = without_class_weights(estimator)
-        models, present = [], []
-        for kind in (False, True):
-            own = rows[data.positive[rows] == kind]
-            codes = np.unique(data.codes[own])
-            models.append(fitted(of_groups, data, np.searchsorted(codes, data.codes), own))
-            present.append(codes)
-        label = fitted(estimator, data, labels, rows)
-        return cls(label, (models[0], models[1]), (present[0], present[1]))
+    def of(cls, estimator: Any) -> Self:
+        """A classifier of the user's."""
+        groups = without_class_weights(estimator)
+        return cls(lambda n, d: [estimator], lambda n, d: [groups], joint=False)
 
-    def probabilities(self, X: Any, n_groups: int) -> list[Floats]:
-        """Of the two classes, (n, 2), and of the groups in each class, (n, K)."""
-        found = [np.asarray(self.label.predict_proba(X), dtype=np.float64)]
-        for model, codes in zip(self.groups, self.present, strict=True):
-            part = np.zeros((len(found[0]), n_groups))
-            part[:, codes] = model.predict_proba(X)
-            found.append(part)
-        return found
+    @classmethod
+    def default(cls, X: Any, categorical: Sequence[int], seed: int) -> Self:
+        """Trees and a line, which need no tuning; a smaller forest for the group."""
+        codes = tuple(categorical)
+
+        def label(n: int, d: int) -> list[Any]:
+            leaves, least = int(np.clip(np.sqrt(n) / 7.0, 4, 31)), int(np.clip(n // 100, 10, 40))
+            return [_trees(120, 0.08, leaves, least, (n, d), codes, seed), _line(X, codes)]
+
+        def group(n: int, d: int) -> list[Any]:
+            leaves = 15 if n > 3000 else 8
+            return [_trees(60, 0.1, leaves, min(40, n // 20), (n, d), codes, seed), _line(X, codes)]
+
+        return cls(label, group, joint=True, categorical=codes)
+
+
+def _trees(
+    count: int,
+    rate: float,
+    leaves: int,
+    least: int,
+    shape: tuple[int, int],
+    codes: Sequence[int],
+    seed: int,
+) -> Any:
+    """LightGBM's trees; scikit-learn's where it is not installed."""
+    if find_spec("lightgbm") is None:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        return HistGradientBoostingClassifier(
+            max_iter=count,
+            learning_rate=rate,
+            max_leaf_nodes=leaves,
+            min_samples_leaf=max(least, 1),
+            l2_regularization=5.0,
+            categorical_features=list(codes) or None,
+            early_stopping=False,
+            random_state=seed,
+        )
+    require("EvenScorer", "lightgbm")  # recent enough
+    n, d = shape
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(
+        n_estimators=count,
+        learning_rate=rate,
+        num_leaves=leaves,
+        min_child_samples=max(least, 1),
+        reg_lambda=5.0,
+        colsample_bynode=float(np.clip(8.0 / max(d, 1), 0.3, 1.0)),
+        random_state=seed,
+        n_jobs=tree_threads(None, n) or -1,
+        deterministic=True,
+        force_row_wise=True,
+        verbosity=-1,
+    )
+
+
+def _line(X: Any, codes: Sequence[int]) -> Any:
+    """A logistic regression on features whose long tails are compressed."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+
+    fill = SimpleImputer(keep_empty_features=True)
+    if sparse.issparse(X):
+        steps = [fill, StandardScaler(with_mean=False)]
+    else:
+        steps = [fill, StandardScaler(), FunctionTransformer(np.arcsinh)]
+    numbers = make_pipeline(*steps)
+    if codes:
+        levels = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=50)
+        numbers = make_column_transformer((levels, list(codes)), remainder=numbers)
+    return make_pipeline(numbers, LogisticRegression(max_iter=100, tol=1e-3))
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class CellDensities:
-    """From features to the densities of the 2K cells, up to a factor.
+class FoldModels:
+    """The classifiers fitted without one fold: of the class, and of the group in each class."""
 
-    `maps` recalibrate the probabilities of the class and of the groups in each class, `joint` those
-    of the cells; `masses`, (2, K), are the shares of the cells. A cell without people has none.
+    label: list[Any]
+    groups: tuple[list[Any], list[Any]]
+    joint: bool
+
+    @classmethod
+    def fit(cls, recipe: Recipe, data: TrainingSet, labels: NDArray[Any], rows: Ints) -> Self:
+        """Fitted on some rows; `labels` are the user's."""
+        d = data.X.shape[1] if hasattr(data.X, "shape") else 1
+        label = [_fitted(model, recipe, data, labels, rows) for model in recipe.label(len(rows), d)]
+        made = recipe.group(len(rows), d)
+        if recipe.joint:
+            both = [_fitted(m, recipe, data, data.codes, rows, positive=True) for m in made]
+            return cls(label, (both, both), True)
+        kinds = [rows[data.positive[rows] == kind] for kind in (False, True)]
+        one, other = ([_fitted(m, recipe, data, data.codes, some) for m in made] for some in kinds)
+        return cls(label, (one, other), False)
+
+    def chances(self, X: Any, n_groups: int) -> tuple[list[Floats], list[list[Floats]]]:
+        """What classifiers say of the class, (n, 2), and of the group in each class, (n, K)."""
+        label = [_spread(model, X, np.arange(2), places=True) for model in self.label]
+        groups = []
+        for kind, models in enumerate(self.groups):
+            known = _with_class(X, np.full(_rows(X), kind)) if self.joint else X
+            groups.append([_spread(model, known, np.arange(n_groups)) for model in models])
+        return label, groups
+
+
+def _fitted(
+    model: Any,
+    recipe: Recipe,
+    data: TrainingSet,
+    target: NDArray[Any],
+    rows: Ints,
+    *,
+    positive: bool = False,
+) -> Any:
+    """A classifier fitted on some rows, those of a line being thinned.
+
+    With `positive` the class is a feature.
+    """
+    part = replace(data, X=np.zeros((len(data), 0))).rows(rows)
+    if hasattr(model, "steps") and recipe.joint and len(rows) > _ROWS:
+        thin, part = part.thinned(_ROWS)
+        rows = rows[thin]
+    own = target[rows]
+    X = _safe_indexing(data.X, rows)
+    part = replace(part, X=_with_class(X, part.positive) if positive else X)
+    options = {}
+    if recipe.categorical and type(model).__name__ == "LGBMClassifier":
+        options["categorical_feature"] = list(recipe.categorical)
+    return fitted(model, part, own, np.arange(len(own)), **options)
+
+
+def _with_class(X: Any, positive: NDArray[Any]) -> Any:
+    column = np.asarray(positive, dtype=np.float64)[:, None]
+    if sparse.issparse(X):
+        return sparse.csr_matrix(sparse.hstack([X, sparse.csr_matrix(column)]))
+    return np.hstack([X, column])
+
+
+def _rows(X: Any) -> int:
+    return int(X.shape[0] if hasattr(X, "shape") else len(X))
+
+
+def _spread(model: Any, X: Any, codes: Ints, *, places: bool = False) -> Floats:
+    """Chances of all codes: a classifier knows those that it has met; labels by their places."""
+    found = np.asarray(model.predict_proba(X), dtype=np.float64)
+    if places and found.shape[1] == len(codes):
+        return found
+    chances = np.zeros((len(found), len(codes)))
+    chances[:, np.searchsorted(codes, model.classes_)] = found
+    return chances
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Posteriors:
+    """From features to chances of the cells: the mean over the models of all folds."""
+
+    models: tuple[FoldModels, ...]
+    label_powers: Floats
+    group_powers: Floats
+    n_groups: int
+
+    def of(self, label: Sequence[Floats], groups: Sequence[Sequence[Floats]]) -> Cells:
+        """The cells' chances, of what the classifiers of a fold say."""
+        classes = blended(label, self.label_powers)
+        parts = [blended(some, self.group_powers) for some in groups]
+        return np.hstack([classes[:, [kind]] * part for kind, part in enumerate(parts)])
+
+    def by_model(self, X: Any) -> list[Cells]:
+        """What the models of each fold say."""
+        return [self.of(*models.chances(X, self.n_groups)) for models in self.models]
+
+    def __call__(self, X: Any) -> Cells:
+        """The chances of new people."""
+        return np.asarray(np.mean(self.by_model(X), axis=0))
+
+
+def blended(chances: Sequence[Floats], powers: Floats) -> Floats:
+    """Products of chances to some powers, adding up to one; of one alone itself."""
+    if len(chances) == 1:
+        return chances[0]
+    logs = sum(
+        power * np.log(np.maximum(part, _LEAST))
+        for part, power in zip(chances, powers, strict=True)
+    )
+    product = np.exp(logs - np.max(logs, axis=1, keepdims=True))
+    return np.asarray(product / product.sum(axis=1, keepdims=True))
+
+
+def likeliest_powers(chances: Sequence[Floats], target: Ints, weight: Floats | None) -> Floats:
+    """The powers under which a blend makes the target likeliest; a concave problem."""
+    if len(chances) == 1:
+        return np.ones(1)
+    some = np.arange(len(target))
+    if len(target) > _ROWS:
+        some = np.linspace(0, len(target) - 1, _ROWS).astype(np.intp)
+    logs = np.array([np.log(np.maximum(part[some], _LEAST)) for part in chances])
+    share = np.ones(len(some)) if weight is None else weight[some]
+    share, own = share / share.sum(), logs[:, np.arange(len(some)), target[some]]
+
+    def unlikely(powers: Floats) -> tuple[float, Floats]:
+        total = np.tensordot(powers, logs, axes=1)
+        total -= total.max(axis=1, keepdims=True)
+        part = np.exp(total)
+        part /= part.sum(axis=1, keepdims=True)
+        chance = part[np.arange(len(some)), target[some]]
+        slopes = (part * logs).sum(axis=2) - own
+        return -float(share @ np.log(np.maximum(chance, 1e-300))), slopes @ share
+
+    start = np.full(len(chances), 1.0 / len(chances))
+    found = minimize(unlikely, start, jac=True, bounds=[(0.0, None)] * len(chances))
+    return np.asarray(found.x)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CrossFitted:
+    """Chances of rows that no model has seen.
+
+    Parameters
+    ----------
+    posteriors : Posteriors
+        For new people.
+    cells : array of shape (n, 2K)
+        Of every row, by the models of its fold (their mean, if folds were drawn several times); of
+        rows kept from all models by all.
+    kept : array of shape (m,)
+        Which rows those are.
+    alone : array of shape (folds, m, 2K)
+        Chances of these rows by the models of one fold, as other rows have theirs.
+    fold : array of shape (n,)
+        The fold of every row when folds were first drawn; −1 for those kept.
     """
 
-    models: CellModels
-    masses: Floats
-    maps: tuple[Recalibration, ...]
-    joint: JointRecalibration
+    posteriors: Posteriors
+    cells: Cells
+    kept: Ints
+    alone: Floats
+    fold: Ints
 
     @classmethod
     def fit(
-        cls, models: CellModels, found: Sequence[Floats], data: TrainingSet, masses: Floats
+        cls, recipe: Recipe, data: TrainingSet, labels: NDArray[Any], folds: Sequence[Ints]
     ) -> Self:
-        """Models of all rows, with what the probabilities of rows not trained on tell."""
-        if len(data) > _ROWS:
-            some, data = replace(data, X=np.zeros((len(data), 0))).thinned(_ROWS)
-            found = [part[some] for part in found]
-        targets = (data.positive.astype(np.intp), data.codes, data.codes)
-        rows = (np.ones(len(data), dtype=bool), ~data.positive, data.positive)
-        maps = tuple(
-            Recalibration.fit(
-                p[some], target[some], None if data.weight is None else data.weight[some]
-            )
-            for p, target, some in zip(found, targets, rows, strict=True)
+        """Fit the models of every fold of every drawing; `folds` are −1 for rows that are kept."""
+        n, n_groups = len(data), len(data.groups)
+        kept = np.flatnonzero(folds[0] < 0)
+        models, said, of_kept = [], [], []
+        for fold in folds:
+            parts: list[Any] = []
+            for k in range(int(fold.max()) + 1):
+                train, test = np.flatnonzero((fold != k) & (fold >= 0)), np.flatnonzero(fold == k)
+                models.append(FoldModels.fit(recipe, data, labels, train))
+                chances = models[-1].chances(_safe_indexing(data.X, test), n_groups)
+                parts.append((test, *chances))
+                if len(kept):
+                    some = models[-1].chances(_safe_indexing(data.X, kept), n_groups)
+                    of_kept.append(some)
+            said.append(_joined(parts, n))
+        seen = np.flatnonzero(folds[0] >= 0)
+        weight = None if data.weight is None else data.weight[seen]
+        kinds = data.positive.astype(np.intp)
+        label, groups = said[0]
+        own = [
+            np.where(kinds[:, None] == 1, positives, negatives)
+            for negatives, positives in zip(*groups, strict=True)
+        ]
+        posteriors = Posteriors(
+            tuple(models),
+            likeliest_powers([part[seen] for part in label], kinds[seen], weight),
+            likeliest_powers([part[seen] for part in own], data.codes[seen], weight),
+            n_groups,
         )
-        mended = [change(p) for p, change in zip(found, maps, strict=True)]
-        joint = JointRecalibration.fit(_odds(mended), _cells(mended), data.cell, data.weight)
-        return cls(models, masses, maps, joint)
-
-    def at(self, X: Any) -> Floats:
-        """Densities, (n, 2K)."""
-        return self.of(self.models.probabilities(X, self.masses.shape[1]))
-
-    def of(self, found: Sequence[Floats]) -> Floats:
-        """Densities, (n, 2K), of the probabilities of class and groups."""
-        mended = [change(p) for p, change in zip(found, self.maps, strict=True)]
-        cells, masses = self.joint(_odds(mended), _cells(mended)), self.masses.reshape(-1)
-        return np.where(masses > 0.0, cells / np.where(masses > 0.0, masses, 1.0), 0.0)
+        cells = np.mean([posteriors.of(*one) for one in said], axis=0)
+        alone = np.zeros((0, 0, 2 * n_groups))
+        if len(kept):
+            each = np.array([posteriors.of(*one) for one in of_kept])
+            alone = each.reshape(len(folds), -1, *each.shape[1:]).mean(axis=0)
+            cells[kept] = alone.mean(axis=0)
+        return cls(posteriors, cells, kept, alone, folds[0])
 
 
-def _odds(found: Sequence[Floats]) -> Floats:
-    """Logarithms of odds of the class, and of all groups in each class."""
-    label, *groups = map(log_odds, found)
-    return np.concatenate([label[:, 1:], *groups], axis=1)
+def _joined(parts: Sequence[Any], n: int) -> tuple[list[Floats], list[list[Floats]]]:
+    """What was said of the rows of each fold, as columns of all rows."""
 
+    def whole(pieces: list[Floats]) -> Floats:
+        column = np.full((n, pieces[0].shape[1]), 0.5)
+        for (test, *_), piece in zip(parts, pieces, strict=True):
+            column[test] = piece
+        return column
 
-def _cells(found: Sequence[Floats]) -> Floats:
-    """Probabilities of the cells."""
-    label, negatives, positives = found
-    return np.concatenate([label[:, [0]] * negatives, label[:, [1]] * positives], axis=1)
-
-
-def cross_fitted(
-    estimator: Any,
-    data: TrainingSet,
-    folds: Sequence[tuple[Ints, Ints]],
-    labels: NDArray[Any],
-    n_jobs: int | None,
-) -> tuple[list[CellModels], list[Floats]]:
-    """The models of every fold, and probabilities of all rows by models that had not seen them."""
-    models = Parallel(n_jobs=n_jobs)(
-        delayed(CellModels.fit)(estimator, data, train, labels) for train, _ in folds
-    )
-    n_groups = len(data.groups)
-    found = [np.empty((len(data), size)) for size in (2, n_groups, n_groups)]
-    for some, (_, test) in zip(models, folds, strict=True):
-        parts = some.probabilities(_safe_indexing(data.X, test), n_groups)
-        for into, part in zip(found, parts, strict=True):
-            into[test] = part
-    return list(models), found
+    label = [whole([part[1][m] for part in parts]) for m in range(len(parts[0][1]))]
+    groups = [
+        [whole([part[2][kind][m] for part in parts]) for m in range(len(parts[0][2][kind]))]
+        for kind in (0, 1)
+    ]
+    return label, groups

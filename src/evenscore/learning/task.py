@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, final
+from typing import Literal, final
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from evenscore.learning.multipliers import excess
 from evenscore.learning.objective import Objective, Strict
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats
-
-if TYPE_CHECKING:
-    from evenscore.learning.cross_fitting import CrossFitted
 
 DEFAULT_TOLERANCE = 0.02
 # Standard errors left to a guard: chance alone seldom moves it further. One or four are no better
@@ -54,8 +51,6 @@ class Task:
         to be within their tolerance.
     optimism : array or float
         By how much each gap is known to be larger on new rows, signed.
-    quick : bool
-        Learn once: no comparison with a score without constraints, no restarts.
 
     Examples
     --------
@@ -72,7 +67,6 @@ class Task:
     tolerance: float | None = None
     strength: float | Sequence[float] | None = None
     optimism: Floats | float = 0.0
-    quick: bool = False
 
     def __post_init__(self) -> None:
         each = np.asarray(0.0 if self.strength is None else self.strength)
@@ -165,15 +159,11 @@ class TrainingScores:
     expected : array, optional
         Of the scorer, as they would be on new rows like these: without what a row has done to its
         own score. So are then the gaps in the history, of what was learned with constraints.
-    crossed : CrossFitted, optional
-        Of a learner that cross-fits by itself: `free` and `expected` are then of rows not trained
-        on, too, and the price is told of those.
     """
 
     free: Floats
     final: Floats | None = None
     expected: Floats | None = None
-    crossed: CrossFitted | None = None
 
 
 @final

@@ -41,18 +41,21 @@ def checked_labels(scorer: Any, X: Any, y: Any) -> NDArray[Any]:
     return np.asarray(labels)
 
 
-def fitted(estimator: Any, data: TrainingSet, target: NDArray[Any], rows: Ints) -> Any:
+def fitted(
+    estimator: Any, data: TrainingSet, target: NDArray[Any], rows: Ints, **options: Any
+) -> Any:
     """A copy of a classifier, fitted on some rows, with the weights of the data.
 
-    Where there is nothing to tell apart, one that says so.
+    Where there is nothing to tell apart, one that says so; `options` are of the classifier's `fit`.
     """
     alike = bool(np.all(target[rows] == target[rows[:1]]))
     model = DummyClassifier() if alike else clone(estimator)
+    options = {} if alike else options
     X = data.X if len(rows) == len(target) else _safe_indexing(data.X, rows)
     name = weight_parameter(model)
     if data.weight is None or name is None:
-        return model.fit(X, target[rows])
-    return model.fit(X, target[rows], **{name: data.weight[rows]})
+        return model.fit(X, target[rows], **options)
+    return model.fit(X, target[rows], **{name: data.weight[rows]}, **options)
 
 
 def weight_parameter(model: Any) -> str | None:

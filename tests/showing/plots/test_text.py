@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.cbook import is_math_text
 
-from evenscore.showing.plots.text import as_label, group_names, in_lines, literal
+from evenscore.showing.names import as_label, group_names, in_lines, literal
 
 
 @settings(max_examples=20)

@@ -38,9 +38,9 @@ from evenscore.showing.at_cuts import (
     shown_groups_note,
     single_cuts,
 )
+from evenscore.showing.names import as_label, group_names, in_lines, literal
 from evenscore.showing.plots.display import ScoreDisplay, frame
 from evenscore.showing.plots.style import SeriesStyle, Theme
-from evenscore.showing.plots.text import as_label, group_names, in_lines, literal
 
 MOST = 6  # groups: more lines are a muddle
 _EACH = 12  # cuts, up to which every one has a mark

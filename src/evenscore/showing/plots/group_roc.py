@@ -14,9 +14,9 @@ from evenscore.scores import CLASSES, GroupedScores
 from evenscore.scores.arrays import Floats
 from evenscore.scores.curve import RocCurve
 from evenscore.scores.thinning import outline
+from evenscore.showing.names import as_label, group_names
 from evenscore.showing.plots.display import ScoreDisplay, draw_band, unit_square
 from evenscore.showing.plots.style import SeriesStyle, Theme
-from evenscore.showing.plots.text import as_label, group_names
 
 _BAND_RATES = np.linspace(0.0, 1.0, 201)  # half a per cent is finer than a picture shows
 _MOST = 2000  # vertices; a picture has no more pixels to show

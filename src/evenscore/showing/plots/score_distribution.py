@@ -14,9 +14,9 @@ from evenscore.inference.estimate import check_count
 from evenscore.scores import GroupedScores, check_scores
 from evenscore.scores.arrays import Floats
 from evenscore.scores.thinning import Histogram, histogram
+from evenscore.showing.names import as_label, group_names
 from evenscore.showing.plots.display import ScoreDisplay, frame
 from evenscore.showing.plots.style import Theme
-from evenscore.showing.plots.text import as_label, group_names
 
 
 @dataclass(eq=False, repr=False)

@@ -10,9 +10,9 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from evenscore.inference.estimate import percent
+from evenscore.showing.names import literal
 from evenscore.showing.plots.display import Display, frame, tolerance_strip
 from evenscore.showing.plots.style import Theme
-from evenscore.showing.plots.text import literal
 
 
 @dataclass(eq=False, repr=False)
