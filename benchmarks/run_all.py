@@ -64,7 +64,7 @@ SCRIPTS = {
         "--rows 20000 --repeats 5 --scorers linear",
         "--rows 5000 --repeats 5 --scorers linear",
     ),
-    "fit_cost": Sizes("--data adult", "--data adult --asked rates"),
+    "fit_cost": Sizes("--rows 30000 --groups 2 5", "--rows 10000 --groups 2"),
     "paper_networks": Sizes("", "--iterations 1000"),
 }
 

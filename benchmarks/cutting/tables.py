@@ -1,16 +1,13 @@
-"""Records of fits to Markdown: means over splits with their standard errors, and paired ones."""
+"""Records of fits to Markdown: means over splits with standard errors, and paired differences."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .measures import RATES
-from .methods import METHODS
+from .methods import METHODS, TOLERANCES
 
-WHERE = {
-    "negatives": "cuts with an overall FPR of 5 % to 35 %",
-    "everyone": "cuts that select 10 % to 40 % of everyone",
-}
+WHERE = "negatives"
 
 
 def mean(values, digits: int = 3) -> str:
@@ -22,82 +19,81 @@ def mean(values, digits: int = 3) -> str:
     return f"{values.mean():.{digits}f} ± {error:.{digits}f}"
 
 
-def by_row(records: list[dict], data: str) -> dict[tuple[str, str], dict[int, dict]]:
-    """(method, asked) to split to record, in the order of the methods."""
-    rows = {(m, a): {} for m, method in METHODS.items() for a in method.asked}
+def by_method(records: list[dict], data: str) -> dict[str, dict[int, dict]]:
+    """Method to split to record, in the order of the methods."""
+    rows: dict[str, dict[int, dict]] = {name: {} for name in METHODS}
     for record in records:
-        key = record["method"], record["asked"]
-        if record["data"] == data and key in rows:
-            rows[key][record["split"]] = record
-    return {key: fits for key, fits in rows.items() if fits}
+        if record["data"] == data and record["method"] in rows:
+            rows[record["method"]][record["split"]] = record
+    return {name: fits for name, fits in rows.items() if fits}
 
 
-def main_table(records: list[dict], data: str, where: str) -> str:
-    """All methods on one range of cuts; those that can be asked for a range only if it is this."""
-    rows = by_row(records, data)
-    plain = rows.get(("LightGBM", ""), {})
+def worst(record: dict) -> float:
+    return max(record["test"][WHERE][rate] for rate in RATES)
+
+
+def main_table(records: list[dict], data: str) -> str:
+    """All methods: AUC, worst gaps with their floors, CPU, and how far places move."""
+    rows = by_method(records, data)
     sizes = next(iter(next(iter(rows.values())).values()))
     lines = [
-        f"### {data}: {WHERE[where]}",
+        f"### {data}",
         "",
         f"{sizes['n_train']:,} training rows, {sizes['n_test']:,} test rows.",
         "",
-        "| method | asked | splits | AUC | FPR gap, training | test | FNR gap, training | test "
-        "| CPU |",
-        "|---|---|" + "---:|" * 7,
+        "| method | splits | AUC | FPR gap (floor) | FNR gap (floor) | CPU | places move, "
+        "median, 90 %, 99 % |",
+        "|---|" + "---:|" * 6,
     ]
-    for (method, asked), fits in rows.items():
-        ranged = any(name.endswith("everyone") for name in METHODS[method].asked)
-        if ranged and (where == "everyone") != asked.endswith("everyone"):
-            continue
+    for method, fits in rows.items():
         cells = [mean([f["test"]["auc"] for f in fits.values()], 4)]
         for rate in RATES:
-            for part in ("train", "test"):
-                gaps, floors = (
-                    [f[part][where][name] for f in fits.values()]
-                    for name in (rate, f"{rate}_floor")
-                )
-                shown = mean(gaps) if part == "test" else f"{np.mean(gaps):.3f}"
-                cells.append(f"{shown} ({np.mean(floors):.3f})")
-        both = [s for s in fits if s in plain]
-        ratio = [fits[s]["seconds"] / plain[s]["seconds"] for s in both]
-        cells.append(f"{np.mean(ratio):.1f}" if ratio else "")
-        lines.append(f"| {method} | {asked} | {len(fits)} | " + " | ".join(cells) + " |")
+            gaps, floors = (
+                [f["test"][WHERE][name] for f in fits.values()] for name in (rate, f"{rate}_floor")
+            )
+            cells.append(f"{mean(gaps)} ({np.mean(floors):.3f})")
+        cells.append(f"{np.median([f['ratio'] for f in fits.values()]):.1f}")
+        steps = [f["moved"] for f in fits.values() if "moved" in f]
+        cells.append(" ".join(f"{v:.3f}" for v in np.mean(steps, axis=0)) if steps else "")
+        star = " *" if METHODS[method].aware else ""
+        lines.append(f"| {method}{star} | {len(fits)} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def paired_table(records: list[dict], data: str) -> str:
-    """`RepairedScorer` minus each matching, split by split, in AUC and in the worst gap asked."""
-    rows = by_row(records, data)
-    lines = [
-        f"### {data}: RepairedScorer minus a matching, on test rows",
-        "",
-        "Worse in both: lower AUC and a larger worst gap, each by more than two standard errors.",
-        "",
-        "| asked | matching | splits | AUC | worst gap | worse in both |",
-        "|---|---|---:|---:|---:|---|",
-    ]
-    for (method, asked), fits in rows.items():
-        if method != "RepairedScorer":
+def at_equal_gap(records: list[dict], data: str, other: str) -> str:
+    """EvenScorer's AUC along its path where its worst gap is that of another, less the other's.
+
+    On every split the path is read at the other's gap, between two of its points. Splits on which
+    it has no gap as small are left out and counted: there it is behind.
+    """
+    behind = 0
+    rows, found = by_method(records, data), []
+    path = [rows.get(f"EvenScorer {t:g}", {}) for t in TOLERANCES]
+    for split, record in rows.get(other, {}).items():
+        points = [part[split] for part in path if split in part]
+        if len(points) < 2:
             continue
-        where = "everyone" if asked.endswith("everyone") else "negatives"
-        rates = RATES if asked.startswith("both") else (asked,)
-        for other, _ in [key for key in rows if key[0].startswith("matching")]:
-            common = sorted(set(fits) & set(rows[other, ""]))
-            if len(common) < 2:
-                continue
-            pairs = [(fits[s]["test"], rows[other, ""][s]["test"]) for s in common]
-            auc = np.array([a["auc"] - b["auc"] for a, b in pairs])
-            gap = np.array(
-                [
-                    max(a[where][r] for r in rates) - max(b[where][r] for r in rates)
-                    for a, b in pairs
-                ]
-            )
-            errors = [d.std(ddof=1) / np.sqrt(len(common)) for d in (auc, gap)]
-            worse = auc.mean() < -2 * errors[0] and gap.mean() > 2 * errors[1]
-            lines.append(
-                f"| {asked} | {other.removeprefix('matching, ')} | {len(common)} | {mean(auc, 4)} "
-                f"| {mean(gap)} | {'**yes**' if worse else 'no'} |"
-            )
-    return "\n".join(lines)
+        gaps = np.array([worst(p) for p in points])
+        aucs = np.array([p["test"]["auc"] for p in points])
+        if worst(record) < gaps.min():
+            behind += 1
+            continue
+        order = np.argsort(gaps)
+        # A looser point with a smaller AUC is never chosen.
+        best = np.maximum.accumulate(aucs[order])
+        found.append(float(np.interp(worst(record), gaps[order], best)) - record["test"]["auc"])
+    if not found and not behind:
+        return ""
+    return f"| {data} | {other} | {len(found)} | {behind} | {mean(found, 4) if found else ''} |"
+
+
+def paired_table(records: list[dict], data: list[str]) -> str:
+    lines = [
+        "### EvenScorer less BoostedScorer, AUC at an equal worst gap",
+        "",
+        "| data | beside | splits | splits with no gap as small | AUC |",
+        "|---|---|---:|---:|---:|",
+    ]
+    others = ("BoostedScorer 0.02", "BoostedScorer 0.05")
+    found = [at_equal_gap(records, name, other) for name in data for other in others]
+    return "\n".join([*lines, *filter(None, found)])
