@@ -15,6 +15,7 @@ known. FairGBM and EquiPy are left out with a sentence where they cannot be impo
     pip install --no-deps --target FOLDER fairgbm equipy statsmodels patsy seaborn
     PYTHONPATH=FOLDER python benchmarks/cuts.py --splits 5      # an hour
     python benchmarks/cuts.py --data german compas --only "EvenScorer 0.02" --again
+    python benchmarks/cuts.py --also mine.py --only mine       # its fit(train, seed), beside these
     python benchmarks/cuts.py --tables                         # print what is known
 """
 
@@ -28,7 +29,7 @@ from pathlib import Path
 
 import numpy as np
 from cutting.measures import measured, moved
-from cutting.methods import METHODS, library
+from cutting.methods import METHODS, library, of_file
 from cutting.problems import BLIND, PROBLEMS, Part
 from cutting.tables import main_table, paired_table
 from threadpoolctl import threadpool_limits
@@ -113,13 +114,17 @@ def fit_and_keep(name, method, train, other, test, split, arguments) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="*", default=list(PROBLEMS), choices=list(PROBLEMS))
-    parser.add_argument("--only", nargs="*", choices=list(METHODS), help="these methods")
+    parser.add_argument("--only", nargs="*", help="these methods")
+    parser.add_argument("--also", nargs="*", type=Path, default=[], help="files with a fit")
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--shuffles", type=int, default=20, help="for the floors")
     parser.add_argument("--out", type=Path, default=Path("cuts.jsonl"), help="where fits are kept")
     parser.add_argument("--again", action="store_true", help="fit what is known, too")
     parser.add_argument("--tables", action="store_true", help="fit nothing")
     arguments = parser.parse_args()
+    METHODS.update({path.stem: of_file(path) for path in arguments.also})
+    if unknown := set(arguments.only or ()) - set(METHODS):
+        parser.error(f"--only: there is no {unknown.pop()}; there are {', '.join(METHODS)}.")
     if not arguments.tables:
         with threadpool_limits(1):
             run(arguments)

@@ -8,9 +8,11 @@ no default for a range of cuts.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from lightgbm import LGBMClassifier
@@ -22,6 +24,7 @@ from evenscore.learning.boosters import default_trees
 
 from .measures import RANGES, RATES
 from .problems import Part
+from .program import Program
 
 CUTS = RANGES["negatives"]
 TOLERANCES = (0.0, 0.02, 0.05, 0.1)
@@ -71,6 +74,10 @@ def even(tolerance: float):
 def unconstrained(train: Part, seed: int) -> Scores:
     scorer = es.EvenScorer(random_state=seed).fit(train.X, train.y)
     return lambda rows: scorer.decision_function(rows.X)
+
+
+def program(tolerance: float):
+    return learned(lambda seed: Program(asked(tolerance), random_state=seed))
 
 
 def boosted(tolerance: float):
@@ -194,6 +201,7 @@ METHODS = {
         f"EvenScorer {t:g}": Method(even(t), steady=t == 0.02, published=t in (0.0, 0.02, 0.05))
         for t in TOLERANCES
     },
+    **{f"program {t:g}": Method(program(t), steady=t == 0.02) for t in (0.0, 0.02)},
     **{
         f"BoostedScorer {t:g}": Method(boosted(t), steady=t == 0.02, published=True)
         for t in (0.02, 0.05)
@@ -205,3 +213,11 @@ METHODS = {
     "RepairedScorer 0.02": Method(repaired(0.02), aware=True),
     "EquiPy": Method(equipy, "equipy.fairness", aware=True),
 }
+
+
+def of_file(path: Path) -> Method:
+    """A method of your own: `fit(train, seed)` of a Python file, which returns a function."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return Method(module.fit, steady=True)
