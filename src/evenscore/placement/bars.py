@@ -33,7 +33,7 @@ from evenscore.scores.arrays import Floats, Ints
 
 _SMOOTH = 0.05  # deviations of η: over them counts at a bar are smoothed
 _PENALTY = 1.0  # of AUC for a gap of 1 beyond its band at one cut: more than bands cost, as a rule
-_PRICE = 0.005  # of AUC, times κ, for a difference of 1 between two neighbouring knots at every cut
+_PRICE = 0.01  # of AUC, times κ, for a difference of 1 between two neighbouring knots at every cut
 _RADIUS, _LEAST, _MOST = 0.5, 0.004, 1.0  # of the trust region, in log-odds
 _TURN = 0.3  # deviations of η by which first bars are above and below the common ones
 _NEAR = 0.15  # its first radius around bars that are known to be good
