@@ -28,7 +28,7 @@ soak: $(READY_TEST)     ## hours: simulations of the tests ten times over, cover
 	$(BIN)/python benchmarks/fuzz_audits.py --audits 10000 --calls 100000
 	mkdir -p results
 	$(BIN)/python benchmarks/certified.py --samples 200
-	$(BIN)/python benchmarks/fuzz_models.py --samples 10000 --models linear boosted
+	$(BIN)/python benchmarks/fuzz_models.py --samples 10000
 	$(BIN)/python benchmarks/fuzz_processes.py --kills 200 --interrupts 100
 	$(BIN)/python benchmarks/never_worse.py --again --strict --out results/never_worse.jsonl
 

@@ -17,6 +17,9 @@ known. FairGBM and EquiPy are left out with a sentence where they cannot be impo
     python benchmarks/cuts.py --data german compas --only "EvenScorer 0.02" --again
     python benchmarks/cuts.py --also mine.py --only mine       # its fit(train, seed), beside these
     python benchmarks/cuts.py --tables                         # print what is known
+    python benchmarks/cuts.py --tables --beside FairGBM        # and EvenScorer at the same gaps
+
+`--beside` takes any method that fits are known of, also one that is no longer here.
 """
 
 from __future__ import annotations
@@ -121,6 +124,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("cuts.jsonl"), help="where fits are kept")
     parser.add_argument("--again", action="store_true", help="fit what is known, too")
     parser.add_argument("--tables", action="store_true", help="fit nothing")
+    parser.add_argument("--beside", nargs="*", default=[], help="EvenScorer at the gaps of these")
     arguments = parser.parse_args()
     METHODS.update({path.stem: of_file(path) for path in arguments.also})
     if unknown := set(arguments.only or ()) - set(METHODS):
@@ -132,7 +136,10 @@ def main() -> None:
     for name in arguments.data:
         if any(record["data"] == name for record in records):
             print(f"\n{main_table(records, name)}")
-    print(f"\n{paired_table(records, arguments.data)}", flush=True)
+    if unknown := set(arguments.beside) - {record["method"] for record in records}:
+        parser.error(f"--beside: no fit of {unknown.pop()} is known.")
+    if arguments.beside:
+        print(f"\n{paired_table(records, arguments.data, arguments.beside)}", flush=True)
 
 
 if __name__ == "__main__":

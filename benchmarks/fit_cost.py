@@ -4,7 +4,8 @@ The classifier is the default one of `EvenScorer`, trees and a line, fitted once
 all rows; beside it stands LightGBM with its defaults. Both and the fit are on one thread and
 fitted in turn, so that a busy machine slows all down; ratios are medians over repeats. Of the fit,
 the part of the bars is told, and by how much memory grows beyond the features at its peak, in
-units of them. Rows are synthetic, with twenty columns; groups are known to some degree.
+units of them; and what a path of ten tolerances costs, as a ratio to the fit, which is part of it.
+Rows are synthetic, with twenty columns; groups are known to some degree.
 
     python benchmarks/fit_cost.py                          # ten minutes
     python benchmarks/fit_cost.py --rows 30000 --groups 2 5 --repeats 5
@@ -28,11 +29,12 @@ from measuring.timing import cpu_seconds
 from threadpoolctl import threadpool_limits
 
 import evenscore as es
-from evenscore.learning import even
+from evenscore.learning.placing import Evidence
 from evenscore.learning.posteriors import Recipe
 
 FAIR = es.RateConstraint("fpr", "fnr", cuts=es.Cuts(between=(0.1, 0.4)), tolerance=0.02)
 COLUMNS = 20
+TEN = (0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01, 0.005, 0.0)
 
 
 def people(n: int, n_groups: int):
@@ -69,7 +71,7 @@ class Bars:
     """CPU seconds that fits spend on bars."""
 
     def __init__(self) -> None:
-        self.seconds, self.inner = 0.0, even.EvenScorer._find
+        self.seconds, self.inner = 0.0, Evidence.place
 
     def __enter__(self) -> Bars:
         def timed(*arguments):
@@ -77,11 +79,11 @@ class Bars:
             self.seconds += taken
             return found
 
-        even.EvenScorer._find = timed
+        Evidence.place = timed
         return self
 
     def __exit__(self, *_) -> None:
-        even.EvenScorer._find = self.inner
+        Evidence.place = self.inner
 
 
 class Peak:
@@ -117,12 +119,14 @@ def one_line(n: int, n_groups: int, repeats: int) -> str:
     X, y, groups = people(n, n_groups)
     seconds: dict[str, list[float]] = {"plain": [], "lightgbm": [], "fit": []}
     lightgbm(X[:1000], y[:1000])  # the first fit of a process pays for loading
-    bars, grown = [], 0
+    bars, paths, grown = [], [], 0
     for _ in range(repeats):
         seconds["plain"].append(cpu_seconds(plain, X, y)[0])
         seconds["lightgbm"].append(cpu_seconds(lightgbm, X, y)[0])
         with Bars() as known, Peak() as memory:
-            seconds["fit"].append(cpu_seconds(constrained, X, y, groups)[0])
+            taken, scorer = cpu_seconds(constrained, X, y, groups)
+        seconds["fit"].append(taken)
+        paths.append(1.0 + cpu_seconds(scorer.path, TEN)[0] / taken)
         bars.append(known.seconds / seconds["fit"][-1])
         grown = max(grown, memory.grown)
     name = f"EvenScorer, {n:,} rows, {n_groups} groups"
@@ -131,7 +135,8 @@ def one_line(n: int, n_groups: int, repeats: int) -> str:
     return (
         f"{n:>9,} {n_groups:3d}  {own.value:5.1f} x ({own.low:.1f} to {own.high:.1f}) "
         f"{other.value:6.1f} x LightGBM   bars {np.median(bars):4.0%}   "
-        f"{own.against_seconds:6.2f} s   memory + {grown / X.nbytes:.1f} x the data"
+        f"{own.against_seconds:6.2f} s   path {np.median(paths):4.1f} x   "
+        f"memory + {grown / X.nbytes:.1f} x the data"
     )
 
 

@@ -1,9 +1,10 @@
 """Altered models and maps: every one is refused in a sentence, or scores with finite numbers.
 
-`evenscore score` meets stored models of every kind with a node replaced by an odd value, boosted
-models whose trees are altered, and maps of a repair that are altered, each in a process of its own.
-It ends with an error if any attempt crashes, hangs, ends in a traceback or in something that is not
-one sentence, writes a score that is not finite, or leaves half a file.
+`evenscore score` meets stored models of every kind, an `EvenScorer` over each of its classifiers
+and a `LinearScorer`, with a node replaced by an odd value or an array altered, and maps of a repair
+that are altered, each in a process of its own. It ends with an error if any attempt crashes, hangs,
+ends in a traceback or in something that is not one sentence, writes a score that is not finite or a
+position that is not between 0 and 1, or leaves half a file.
 
     python benchmarks/fuzz_models.py                     # 300 of each
     python benchmarks/fuzz_models.py --samples 10000     # half an hour or more; every node
@@ -25,14 +26,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from fuzzing.alterations import Archive, altered_maps, altered_trees
+from fuzzing.alterations import Archive, altered_maps
 from fuzzing.attempts import FINE, attempt, prepare
 
 import evenscore as es
 from evenscore.files.features import Feature
 from evenscore.files.models import TableModel, save_model
 
-KINDS = ("linear", "boosted")
+KINDS = ("even", "trees", "logistic", "linear")
 SHOWN = 20  # attempts that went wrong
 
 Attack = tuple[str, bytes]
@@ -48,11 +49,11 @@ def write_files(folder: Path, kinds: tuple[str, ...]) -> None:
     X[:, 2] = rng.integers(0, 3, n)
     rows = [f"{a!r},{b!r},{c!r},{'fm'[g]}" for (a, b, c), g in zip(X.tolist(), group, strict=True)]
     (folder / "rows.csv").write_text("\n".join(["a,b,c,sex", *rows[:20]]) + "\n")
+    fair = es.RateConstraint("fpr", tolerance=0.1)
     scorers = {
+        "even": es.EvenScorer(fair, random_state=0),
+        **{kind: es.EvenScorer(fair, kind, random_state=0) for kind in ("trees", "logistic")},
         "linear": es.LinearScorer("inter_group", tolerance=0.3),
-        "boosted": es.BoostedScorer(
-            "inter_group", tolerance=0.3, n_estimators=8, categorical_features=[2], random_state=0
-        ),
     }
     features = tuple(map(Feature, "abc"))
     for kind in kinds:
@@ -95,18 +96,17 @@ def attacks(
     for kind in kinds:
         archive = Archive((folder / f"{kind}.skops").read_bytes())
         found[f"{kind}: a node"] = altered_nodes(archive, samples, random.Random(seed))
-        if kind == "boosted":
-            found["boosted: the trees"] = altered_texts(archive, samples, random.Random(seed))
+        found[f"{kind}: an array"] = altered_arrays(archive, samples, random.Random(seed))
     maps, rng = json.loads((folder / "maps.json").read_text()), random.Random(seed)
     found["maps"] = ((f"file {k}", altered_maps(maps, rng)) for k in range(samples))
     return found
 
 
-def altered_texts(archive: Archive, samples: int, rng: random.Random) -> Iterator[Attack]:
-    """The trees of a model altered."""
-    trees = archive.trees
+def altered_arrays(archive: Archive, samples: int, rng: random.Random) -> Iterator[Attack]:
+    """An array of a model altered."""
     for k in range(samples):
-        yield f"text {k}", archive.with_trees(altered_trees(trees, rng))
+        member = rng.choice(archive.arrays)
+        yield f"{member}, {k}", archive.with_array(member, rng)
 
 
 def fuzz(
@@ -131,7 +131,8 @@ def fuzz(
                 continue
             model = folder / ("altered.json" if target == "maps" else "altered.skops")
             model.write_bytes(content)
-            outcome, told = attempt(model, folder / "rows.csv", folder / "scored.csv")
+            most = math.inf if target == "maps" or target.startswith("linear") else 1.0
+            outcome, told = attempt(model, folder / "rows.csv", folder / "scored.csv", most)
             found[target][outcome] += 1
             if outcome not in FINE:
                 wrong.append(f"{target}, {how}: {outcome}\n{told}")
@@ -143,7 +144,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=300, help="attempts of each kind, at most")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop after so many")
-    parser.add_argument("--models", nargs="+", choices=KINDS, default=["linear", "boosted"])
+    parser.add_argument("--models", nargs="+", choices=KINDS, default=list(KINDS))
     options = parser.parse_args()
     with TemporaryDirectory() as folder:
         kinds = tuple(options.models)

@@ -7,9 +7,9 @@ floor comes with a standard error over the splits (which share people, so that i
 small). "unrepaired" is the same LightGBM ensemble before its maps. COMPAS is read from
 EVENSCORE_DATA.
 
-    python benchmarks/repair.py                              # 10 splits, with the learned scorers
+    python benchmarks/repair.py                              # 10 splits, with the other scorers
     python benchmarks/repair.py --data german --splits 3
-    python benchmarks/repair.py --beside                     # without the learned scorers: quicker
+    python benchmarks/repair.py --beside                     # without the other scorers: quicker
     python benchmarks/repair.py --rows 10000000              # seconds, in argsorts
     python benchmarks/repair.py --coverage                   # of the intervals of gaps left
 """
@@ -222,7 +222,7 @@ def draw(rng, n: int):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", nargs="*", default=list(LOADERS), choices=list(LOADERS))
-    parser.add_argument("--beside", nargs="*", default=["boosted", "linear"], choices=list(SCORERS))
+    parser.add_argument("--beside", nargs="*", default=list(SCORERS), choices=list(SCORERS))
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--rows", type=int, help="only time so many rows")
     parser.add_argument("--coverage", action="store_true", help="only check the intervals")

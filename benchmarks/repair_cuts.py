@@ -29,7 +29,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import evenscore as es
 from evenscore import datasets
-from evenscore.learning.boosters import FEW, default_trees
+from evenscore.learning.trees import FEW, default_trees
 
 LOADERS = {
     "adult": datasets.load_adult,

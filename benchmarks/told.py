@@ -22,8 +22,9 @@ from cutting.problems import PROBLEMS
 from threadpoolctl import threadpool_limits
 
 import evenscore as es
-from evenscore.learning import even
+from evenscore.inference.paired import PairedScores, paired_auc
 from evenscore.scores.aucs import overall_auc
+from evenscore.scores.reading import Rows
 
 AT = (0.1, 0.2, 0.3, 0.4)
 RATES = ("fpr", "fnr")
@@ -32,48 +33,35 @@ LOOKED_AT = es.RateConstraint(*RATES, cuts=es.Cuts(at=AT))
 POSITIONS = (0.95, 0.9, 0.8, 0.6)
 
 
-def fitted(train, seed: int):
-    """A scorer, and the rows that it measures itself on, scored without and with constraints."""
-    kept, inner = {}, even._measured
-
-    def measured(data, families, told):
-        odds, crossed = told
-        rows = np.flatnonzero(~np.isnan(crossed))
-        some = data.rows(rows)
-        kept["free"], kept["fair"] = some.grouped(odds[rows]), some.grouped(crossed[rows])
-        return inner(data, families, told)
-
-    even._measured = measured
-    try:
-        scorer = es.EvenScorer(ASKED, random_state=seed)
-        scorer.fit(train.X, train.y, sensitive_features=train.groups)
-    finally:
-        even._measured = inner
-    return scorer, kept
-
-
 def one_split(name: str, split: int) -> dict[str, np.ndarray]:
     """Differences told − test, and whether they are within two standard errors."""
     train, test = PROBLEMS[name](split)
-    scorer, told = fitted(train, split)
-    place = scorer.decision_function(test.X)
-    plain = es.EvenScorer(random_state=split).fit(train.X, train.y).decision_function(test.X)
+    scorer = es.EvenScorer(ASKED, random_state=split)
+    scorer.fit(train.X, train.y, sensitive_features=train.groups)
+    place, plain = (one.decision_function(test.X) for one in (scorer, scorer.under(())))
+    told = scorer.left_out_.table
     fair, free = (
         es.GroupedScores.from_arrays(test.y, score, sensitive_features=test.groups)
         for score in (place, plain)
     )
-    own, new = (LOOKED_AT.estimates(table) for table in (told["fair"], fair))
+    own, new = (LOOKED_AT.estimates(table) for table in (told, fair))
     gap = np.array([one.value - other.value for one, other in zip(own, new, strict=True)])
     errors = [
         np.hypot(*((each.high - each.low) / 3.92 for each in pair))
         for pair in zip(own, new, strict=True)
     ]
-    worst = [np.max(np.abs(ASKED.values(table))) for table in (told["fair"], fair)]
+    lost = overall_auc(free) - overall_auc(fair)
+    people = Rows(test.y == 1, test.groups, tuple(range(test.groups.max() + 1)), None, None, None)
+    new_price = paired_auc(PairedScores(people, (plain, place))).difference
+    known = scorer.price_.difference
+    price_error = np.hypot(known.standard_error, new_price.standard_error)
+    worst = [np.max(np.abs(ASKED.values(table))) for table in (told, fair)]
     return {
         "gap": gap,
         "close": np.abs(gap) <= 2.0 * np.array(errors),
         "largest": np.array([worst[0] - worst[1]]),
-        "price": np.array([scorer.price_.drop - (overall_auc(free) - overall_auc(fair))]),
+        "price": np.array([known.value - lost]),
+        "price_close": np.array([abs(known.value - lost) <= 2.0 * price_error]),
         "ahead": np.array([np.mean(place > cut) for cut in POSITIONS]),
         "n": np.array([len(place)]),
     }
@@ -91,7 +79,8 @@ def report(name: str, found: list[dict[str, np.ndarray]]) -> str:
     for title, column, close in zip(titles, rows["gap"].T, rows["close"].T, strict=True):
         lines.append(f"| {title} | {mean(column)} | {close.sum()} |")
     lines.append(f"| largest gap | {mean(rows['largest'][:, 0])} | |")
-    lines.append(f"| price in AUC | {mean(rows['price'][:, 0])} | |")
+    close = rows["price_close"].sum()
+    lines.append(f"| price in AUC | {mean(rows['price'][:, 0])} | {close} |")
     lines += ["", "| ahead of | share of test rows, mean | of one split by chance |"]
     lines.append("|---|---:|---:|")
     for cut, column in zip(POSITIONS, rows["ahead"].T, strict=True):

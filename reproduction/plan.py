@@ -71,7 +71,7 @@ QUICK = Scale(
     strengths=(0.0, 0.25),
     l2s=(0.05, 0.5),
     splits=2,
-    scorers=("paper", "linear", "repaired"),
+    scorers=("paper", "linear", "even", "repaired"),
     area_runs=2,
     reading_seeds=1,
 )

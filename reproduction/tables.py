@@ -372,6 +372,8 @@ def splits(scorer: str, outcomes: Mapping[DataName, Sequence[Outcome]]) -> Table
     for name, by_split in outcomes.items():
         sizes = np.abs([outcome["measures"][:, 0] for outcome in by_split])
         for k, (kind, description) in enumerate(KINDS.items()):
+            if np.isnan(sizes[:, k]).all():
+                continue  # the scorer cannot be asked for it
             numbers = _numbers(sizes[:, k], _printed(name, kind))
             rows.append((DATA[name].title, description, *numbers))
     bold = "; bold where they differ by more than splits do."

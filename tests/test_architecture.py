@@ -115,16 +115,16 @@ def test_a_new_import_or_room_changes_the_page(monkeypatch, tmp_path):
 
 # What stands may only fall: a feature pays for its lines. Lower a number when it has fallen.
 BUDGET = {
-    "lines of source": 51_500,
-    "modules": 257,
-    "lines of learning, repairing and placement": 10_800,
+    "lines of source": 50_100,
+    "modules": 255,
+    "lines of learning, repairing and placement": 9_300,
     "lines of the longest file": 909,
-    "public names": 79,
+    "public names": 78,
     "options of evenscore audit": 43,
     "parameters of audit": 18,
-    "parameters of a scorer": 25,
-    "members of the largest protocol": 31,
-    "lines of tests": 33_000,
+    "parameters of a scorer": 12,
+    "members of the largest protocol": 30,
+    "lines of tests": 32_600,
 }
 
 

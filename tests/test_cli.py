@@ -1,7 +1,6 @@
 import subprocess
 import sys
 from dataclasses import replace
-from functools import partial
 
 import pytest
 from typer.testing import CliRunner
@@ -9,7 +8,6 @@ from typer.testing import CliRunner
 from evenscore import constraint_names, datasets, rate_names
 from evenscore.cli import app
 from evenscore.cli.errors import say, say_outcome, working
-from evenscore.learning import boosted
 
 
 def run(*arguments):
@@ -26,14 +24,12 @@ def test_constraints_lists_the_catalogue():
     assert "{" not in output
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:BoostedScorer did not reach")
+@pytest.mark.slow  # of few people; of all it takes half a minute
+@pytest.mark.filterwarnings("ignore:EvenScorer did not reach")
 def test_demo_tells_the_story_and_writes_the_report(tmp_path, monkeypatch):
-    """Of few people and few trees: of all it takes half a minute."""
     data = datasets.load_adult()
     few = replace(data, train=data.train[:1500], test=data.test[:3000])
     monkeypatch.setattr(datasets, "load_adult", lambda: few)
-    monkeypatch.setattr(boosted, "BoostedScorer", partial(boosted.BoostedScorer, n_estimators=5))
     output = " ".join(run("demo", "--html", str(tmp_path / "report.html")).split())
     assert "of women but" in output
     assert "smaller gap" in output

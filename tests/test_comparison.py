@@ -135,14 +135,14 @@ def results():
     for split in (0, 1):
         fits += [
             record("lightgbm", "plain", split, seconds=2.0, score=score),
-            record("evenscore", "BoostedScorer", split, seconds=6.0 + 4 * split, score=fair),
+            record("evenscore", "EvenScorer", split, seconds=6.0 + 4 * split, score=fair),
             record(
                 "fairlearn",
                 "ThresholdOptimizer",
                 split,
                 seconds=3.0,
                 decision=cut,
-                beside={"plain": cut | {"fpr": 0.2}, "BoostedScorer": cut | {"fpr": 0.05}},
+                beside={"plain": cut | {"fpr": 0.2}, "EvenScorer": cut | {"fpr": 0.05}},
             ),
         ]
     fits[-2]["score"] = fair | {"fpr": 0.06}
@@ -157,7 +157,7 @@ def test_tables_say_what_was_found(comparison, results):
     lines = comparison.all_tables(json.loads(json.dumps(results))).splitlines()
     expected = [
         "| LightGBM, nothing asked | no | score | 0.9000 | 0.200 (0.200) | 0.100 (0.100) | 1.0 |",
-        "| evenscore `BoostedScorer` | no | score | 0.8000 | 0.050 (0.060) | 0.100 (0.100) | 4.0 |",
+        "| evenscore `EvenScorer` | no | score | 0.8000 | 0.050 (0.060) | 0.100 (0.100) | 4.0 |",
         "| fairlearn `ThresholdOptimizer` | 0.250 | 0.800 | 0.100 (0.100) | 0.300 (0.300) |",
         "| Aequitas `Audit` | one | none | 4 | 12 | 1.0 | 3 | 2e-16 |",
     ]

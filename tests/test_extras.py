@@ -75,9 +75,20 @@ def test_nothing_is_said_of_what_is_there():
 @pytest.mark.usefixtures("core_only")
 def test_a_scorer_says_what_it_needs(rows):
     X, y, group = rows
-    for scorer in ("BoostedScorer", "RepairedScorer"):
-        with pytest.raises(ImportError, match=rf"^{scorer} .*LightGBM: .*evenscore\[boosted\]"):
-            getattr(es, scorer)(constraints="inter_group").fit(X, y, sensitive_features=group)
+    with pytest.raises(ImportError, match=r"^RepairedScorer .*LightGBM: .*evenscore\[boosted\]"):
+        es.RepairedScorer(constraints="inter_group").fit(X, y, sensitive_features=group)
+
+
+@pytest.mark.usefixtures("core_only")
+def test_an_even_score_needs_nothing(rows, monkeypatch):
+    """Its trees are then scikit-learn's."""
+    monkeypatch.setattr("evenscore.learning.trees.find_spec", lambda name: None)
+    X, y, group = rows
+    fair = es.RateConstraint("fnr", cuts=es.Cuts(at=0.5), tolerance=0.3)
+    scorer = es.EvenScorer(fair, folds=2, random_state=0).fit(X, y, sensitive_features=group)
+    kinds = [type(model).__name__ for model in scorer.posteriors_.models[0].label]
+    assert kinds == ["HistGradientBoostingClassifier", "Pipeline"]
+    assert scorer.score(X, y) > 0.6
 
 
 @pytest.mark.usefixtures("core_only")

@@ -32,7 +32,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "learning": (
         "Scorers",
         "Estimators in scikit-learn's style that learn a score under constraints.",
-        ("EvenScorer", "LinearScorer", "BoostedScorer", "RepairedScorer", "FairScorer"),
+        ("EvenScorer", "LinearScorer", "RepairedScorer", "FairScorer"),
     ),
     "repairing": ("Repair", "One increasing map per group.", ("repair", "Repair")),
     "choosing": (

@@ -64,7 +64,7 @@ AT_LOWEST = (
     "tests/test_cli.py",
     "tests/test_extras.py",
     "tests/files/test_opening.py",
-    "tests/learning/test_boosters.py",
+    "tests/learning/test_even.py",
     "tests/scores/test_bins.py",
     "tests/scores/test_frames.py",
     "tests/scores/test_reading.py",

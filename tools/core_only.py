@@ -21,6 +21,11 @@ y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
 scorer = es.LinearScorer("inter_group", tolerance=0.05).fit(X, y, sensitive_features=group)
 score = scorer.decision_function(X)
 assert es.metrics.auc_gap(y, score, sensitive_features=group, constraint="inter_group") < 0.1
+fair = es.EvenScorer(es.RateConstraint("fpr", "fnr", tolerance=0.2), random_state=0)
+position = fair.fit(X, y, sensitive_features=group).decision_function(X)
+assert position.min() >= 0.0
+assert position.max() <= 1.0
+assert es.EvenScorer(random_state=0).fit(X, y).score(X, y) > 0.6
 es.repair(y, X[:, 0], sensitive_features=group, constraints="inter_group")
 
 result = es.audit(y, score, sensitive_features=group)
@@ -34,18 +39,21 @@ assert "AUC" in str(result)
 
 said = ""
 try:
-    es.BoostedScorer("inter_group").fit(X, y, sensitive_features=group)
+    es.RepairedScorer(constraints="inter_group").fit(X, y, sensitive_features=group)
 except ImportError as error:
     said = str(error)
-assert said == "BoostedScorer needs LightGBM: pip install 'evenscore[boosted]'.", said
+needed = "RepairedScorer without an estimator needs LightGBM: pip install 'evenscore[boosted]'."
+assert said == needed, said
 
 command = Path(sys.executable).with_name("evenscore")
 columns = ["--label", "y", "--score", "s", "--group", "g"]
-for arguments, sentence in (
-    (["audit", __file__, *columns], "Reading a CSV or Parquet file needs DuckDB"),
-    (["demo", "--html", str(Path(tempfile.gettempdir(), "demo.html"))], "BoostedScorer needs"),
-):
-    done = subprocess.run([command, *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 2, done
-    assert done.stderr.startswith(sentence), done.stderr
-    assert "Traceback" not in done.stderr
+done = subprocess.run(
+    [command, "audit", __file__, *columns], capture_output=True, text=True, check=False
+)
+assert done.returncode == 2, done
+assert done.stderr.startswith("Reading a CSV or Parquet file needs DuckDB"), done.stderr
+assert "Traceback" not in done.stderr
+with tempfile.TemporaryDirectory() as folder:
+    story = Path(folder, "demo.html")
+    subprocess.run([command, "demo", "--quiet", "--html", story], check=True)
+    assert "</html>" in story.read_text()

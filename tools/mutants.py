@@ -41,7 +41,7 @@ PLACES = (
     "gaps",
     "inference",
     "learning/objective.py",
-    "learning/multipliers.py",
+    "placement",
     "auditing/findings.py",
 )
 _OTHER = {

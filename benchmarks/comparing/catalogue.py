@@ -34,10 +34,10 @@ class Auditor:
 
 
 PLAIN = Learner("lightgbm", "plain", "LightGBM, nothing asked")
-BOOSTED = Learner("evenscore", "BoostedScorer", "evenscore `BoostedScorer`")
+EVEN = Learner("evenscore", "EvenScorer", "evenscore `EvenScorer`")
 LEARNERS = (
     PLAIN,
-    BOOSTED,
+    EVEN,
     Learner("evenscore", "LinearScorer", "evenscore `LinearScorer`"),
     Learner("fairlearn", "ExponentiatedGradient", "fairlearn `ExponentiatedGradient`"),
     Learner("aif360", "Reweighing", "AIF360 `Reweighing`"),
@@ -48,7 +48,7 @@ LEARNERS = (
     Learner("aif360", "CalibratedEqualizedOdds", "AIF360 `CalibratedEqualizedOdds`", True),
     Learner("fairlearn", "ThresholdOptimizer", "fairlearn `ThresholdOptimizer`", True),
 )
-BESIDE = (PLAIN, BOOSTED)  # scores that are cut where another tool decides
+BESIDE = (PLAIN, EVEN)  # scores that are cut where another tool decides
 
 AUDITORS = (  # those that draw samples take long and come last
     Auditor("evenscore", "audit", "evenscore `audit`", "all in the range", "intervals, verdicts"),

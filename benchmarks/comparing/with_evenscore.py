@@ -51,7 +51,7 @@ if __name__ == "__main__":
     run(
         "evenscore",
         fits={
-            "BoostedScorer": blind("BoostedScorer"),
+            "EvenScorer": blind("EvenScorer"),
             "LinearScorer": blind("LinearScorer"),
             "RepairedScorer": repaired,
         },

@@ -21,8 +21,9 @@ LEAN = 50.0  # people, whose chances count beside what was met in an atom
 class Program(es.EvenScorer):
     """An EvenScorer whose positions are those of the program on its chances."""
 
-    def _place(self, data, crossed, families, order):
-        told = super()._place(data, crossed, families, order)
+    def _settle(self, families):
+        super()._settle(families)
+        data, crossed = self._evidence.rows, self._evidence.crossed
         n_groups, n = len(data.groups), len(data)
         odds, groups = coordinates(crossed.cells, n_groups)
         self.mean_, self.size_ = groups.mean(axis=0), groups.std(axis=0) + 1e-9
@@ -51,7 +52,6 @@ class Program(es.EvenScorer):
             except ValueError:
                 continue
         self.cuts_ = problem.above
-        return told
 
     def _scaled(self, groups):
         return (groups - self.mean_) / self.size_
@@ -62,6 +62,7 @@ class Program(es.EvenScorer):
         return cluster * PARTS + part
 
     def decision_function(self, X):
+        X = X if self.columns_ is None else X[:, self.columns_]
         odds, groups = coordinates(self.posteriors_(X), self.posteriors_.n_groups)
         cluster = self.clusters_.predict(self._scaled(groups))
         atom, place = self._atoms(odds, cluster), np.zeros(len(odds))

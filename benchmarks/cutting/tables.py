@@ -20,11 +20,11 @@ def mean(values, digits: int = 3) -> str:
 
 
 def by_method(records: list[dict], data: str) -> dict[str, dict[int, dict]]:
-    """Method to split to record, in the order of the methods."""
+    """Method to split to record, in the order of the methods; those there are no more come last."""
     rows: dict[str, dict[int, dict]] = {name: {} for name in METHODS}
     for record in records:
-        if record["data"] == data and record["method"] in rows:
-            rows[record["method"]][record["split"]] = record
+        if record["data"] == data:
+            rows.setdefault(record["method"], {})[record["split"]] = record
     return {name: fits for name, fits in rows.items() if fits}
 
 
@@ -55,7 +55,7 @@ def main_table(records: list[dict], data: str) -> str:
         cells.append(f"{np.median([f['ratio'] for f in fits.values()]):.1f}")
         steps = [f["moved"] for f in fits.values() if "moved" in f]
         cells.append(" ".join(f"{v:.3f}" for v in np.mean(steps, axis=0)) if steps else "")
-        star = " *" if METHODS[method].aware else ""
+        star = " *" if method in METHODS and METHODS[method].aware else ""
         lines.append(f"| {method}{star} | {len(fits)} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -87,13 +87,13 @@ def at_equal_gap(records: list[dict], data: str, other: str) -> str:
     return f"| {data} | {other} | {len(found)} | {behind} | {mean(found, 4) if found else ''} |"
 
 
-def paired_table(records: list[dict], data: list[str]) -> str:
+def paired_table(records: list[dict], data: list[str], beside: list[str]) -> str:
+    """EvenScorer beside other methods at an equal worst gap."""
     lines = [
-        "### EvenScorer less BoostedScorer, AUC at an equal worst gap",
+        f"### EvenScorer less {', '.join(beside)}: AUC at an equal worst gap",
         "",
         "| data | beside | splits | splits with no gap as small | AUC |",
         "|---|---|---:|---:|---:|",
     ]
-    others = ("BoostedScorer 0.02", "BoostedScorer 0.05")
-    found = [at_equal_gap(records, name, other) for name in data for other in others]
+    found = [at_equal_gap(records, name, other) for name in data for other in beside]
     return "\n".join([*lines, *filter(None, found)])

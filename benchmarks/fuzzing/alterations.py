@@ -1,4 +1,4 @@
-"""Stored models and maps, altered: nodes replaced, lines lost, numbers beyond all bounds."""
+"""Stored models and maps, altered: nodes and numbers replaced, shapes and types changed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import json
 import random
 import re
+import warnings
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -14,13 +15,7 @@ from typing import Any
 import numpy as np
 
 REMOVED = object()
-NUMBERS = (
-    *("0", "-1", "1", "2", "3", "-2", "7", "999999999", "-999999999", "2147483648", "-2147483649"),
-    *("4294967296", "9" * 400, "1e308", "-1e309", "inf", "nan", "1e-320", "0.5", "", "x", "0x10"),
-)
-LINES = ("num_class=3", "num_tree_per_iteration=0", "average_output", "objective=binary sigmoid:1",
-         "is_linear=1", "leaf_const=1 2 3 4", "num_cat=5", "cat_boundaries=0 99", "num_leaves=9999",
-         "Tree=0", "end of trees", "tree_sizes=1", "max_feature_idx=99", "", "=", "\0")  # fmt: skip
+NUMBERS = (0.0, -1.0, 1.0, 0.5, 1e308, -1.7e308, 1e-320, np.inf, -np.inf, np.nan)
 VALUES = (
     *(None, True, False, 0, -1, 1, 5, 10**400, -(10**30), 1e308, -1.7e308, 1e-320),
     *("", "x", "Infinity", "1", "\ud800", "a" * 5000, [], [[]], [None], [1, 0], {}, {"a": 1}),
@@ -48,14 +43,13 @@ class Archive:
         return content.getvalue()
 
     @property
-    def trees(self) -> str:
-        """The text of the trees, of a boosted model."""
-        return json.loads(_model(self.schema)["content"])
+    def arrays(self) -> list[str]:
+        """The members that hold arrays."""
+        return sorted(name for name in self.files if name.endswith(".npy"))
 
-    def with_trees(self, text: str) -> bytes:
-        schema = copy.deepcopy(self.schema)
-        _model(schema)["content"] = json.dumps(text)
-        return self.written(schema)
+    def with_array(self, member: str, rng: random.Random) -> bytes:
+        array = np.load(io.BytesIO(self.files[member]))
+        return self.written(self.schema, **{member: altered_array(array, rng)})
 
     def replaced(self) -> Iterator[tuple[tuple[Any, ...], str]]:
         """Every place of a node, with every kind of odd value."""
@@ -70,10 +64,6 @@ class Archive:
             np.save(buffer, odd)
             return self.written(_altered(schema, place, _ARRAY), **{"odd.npy": buffer.getvalue()})
         return self.written(_altered(schema, place, odd))
-
-
-def _model(schema: Any) -> dict[str, Any]:
-    return schema["content"]["content"]["scorer"]["content"]["content"]["model_"]
 
 
 def _plain(value: Any) -> dict[str, Any]:
@@ -97,6 +87,10 @@ ODD: dict[str, Any] = {
     "a feature of nothing": _node("evenscore.files.features", "Feature", "ObjectNode", _NOTHING),
     "a scorer of nothing": _node("evenscore.learning.linear", "LinearScorer", "ObjectNode",
                                  _NOTHING),
+    "a forest of nothing": _node("evenscore.learning.plain_models", "Forest", "ObjectNode",
+                                 _NOTHING),
+    "an even scorer of nothing": _node("evenscore.learning.even", "EvenScorer", "ObjectNode",
+                                       _NOTHING),
     "NaN": np.full(3, np.nan),
     "huge": np.full(3, 1e308),
     "integers": np.arange(3),
@@ -130,68 +124,54 @@ def _altered(data: Any, place: tuple[Any, ...], value: Any) -> Any:
     return data
 
 
-# ---------------------------------------------------------------------- trees
+# ---------------------------------------------------------------------- arrays
 
 
-def altered_trees(text: str, rng: random.Random) -> str:
-    """The text of trees with one to three things wrong, most of them in the trees themselves."""
+def altered_array(array: np.ndarray, rng: random.Random) -> bytes:
+    """The file of an array with one to three things wrong: numbers, order, shape, type, bytes."""
+    array = array.copy()
     for _ in range(rng.choice((1, 1, 2, 3))):
-        text = rng.choice(_WAYS)(text, rng)
-    return text
+        array = rng.choice((_number, _number, _number, _exchanged, _resized))(array, rng)
+    if rng.random() < 0.15:
+        array = _retyped(array, rng)
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    content = bytearray(buffer.getvalue())
+    if rng.random() < 0.1:
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+    return bytes(content[: rng.randrange(len(content))] if rng.random() < 0.05 else content)
 
 
-def _number(text: str, rng: random.Random) -> str:
-    """Another number in a field that scoring reads."""
-    fields = r"(?:split_feature|threshold|decision_type|(?:left|right)_child|leaf_value|num_\w+|"
-    fields += r"cat_\w+|is_linear|max_feature_idx|tree_sizes|label_index|shrinkage)="
-    lines = list(re.finditer(rf"^{fields}(.*)$", text, re.MULTILINE))
-    if not lines:
-        return text
-    line = rng.choice(lines)
-    tokens = line[1].split(" ")
-    tokens[rng.randrange(len(tokens))] = rng.choice(NUMBERS)
-    return text[: line.start(1)] + " ".join(tokens) + text[line.end(1) :]
+def _number(array: np.ndarray, rng: random.Random) -> np.ndarray:
+    """Another number somewhere."""
+    if array.size:
+        odd = rng.choice(NUMBERS)
+        if array.dtype.kind == "i":
+            odd = rng.choice((0, 1, -1, 2, len(array), 2**31, 2**63 - 1, -(2**63)))
+        array.reshape(-1)[rng.randrange(array.size)] = odd
+    return array
 
 
-def _lines(text: str, rng: random.Random) -> str:
-    """A line lost, doubled, exchanged, added, or of another length."""
-    lines = text.split("\n")
-    k, other = rng.randrange(len(lines)), rng.randrange(len(lines))
-    match rng.randrange(5):
-        case 0:
-            del lines[k]
-        case 1:
-            lines.insert(other, lines[k])
-        case 2:
-            lines[k], lines[other] = lines[other], lines[k]
-        case 3:
-            lines.insert(k, rng.choice(LINES))
-        case _:
-            lines[k] = " ".join(lines[k].split(" ")[: rng.randrange(3)] * rng.randrange(3))
-    return "\n".join(lines)
+def _exchanged(array: np.ndarray, rng: random.Random) -> np.ndarray:
+    """Two numbers exchanged."""
+    if array.size:
+        flat = array.reshape(-1)
+        k, other = (rng.randrange(array.size) for _ in range(2))
+        flat[[k, other]] = flat[[other, k]]
+    return array
 
 
-def _sizes(text: str, rng: random.Random) -> str:
-    """Without the sizes that LightGBM checks, an alteration goes further."""
-    return re.sub(r"^tree_sizes=.*\n", "", text, flags=re.MULTILINE)
+def _resized(array: np.ndarray, rng: random.Random) -> np.ndarray:
+    """Shorter, longer, or of another shape."""
+    flat, n = array.reshape(-1), rng.randrange(array.size + 1)
+    return rng.choice((flat[:n], np.concatenate([flat, flat[:n]]), array[None], flat, array.T))
 
 
-def _cut(text: str, rng: random.Random) -> str:
-    start, stop = sorted(rng.randrange(len(text) + 1) for _ in range(2))
-    return text[:stop] if rng.random() < 0.5 else text[:start] + text[stop:]
-
-
-def _letters(text: str, rng: random.Random) -> str:
-    letters = list(text)
-    for _ in range(rng.choice((1, 1, 10))):
-        if letters:
-            letters[rng.randrange(len(letters))] = chr(
-                rng.choice((0, 10, 32, 45, 57, 61, 255, 65533))
-            )
-    return "".join(letters)
-
-
-_WAYS = (_number, _number, _number, _number, _lines, _lines, _sizes, _cut, _letters)
+def _retyped(array: np.ndarray, rng: random.Random) -> np.ndarray:
+    kind = rng.choice(("float32", "int64", "int8", "bool", "complex128", "U5", ">f8"))
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return array.astype(kind)
 
 
 # ---------------------------------------------------------------------- maps
@@ -221,3 +201,18 @@ def _json_places(part: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, 
     if isinstance(part, dict | list):
         for key, value in part.items() if isinstance(part, dict) else enumerate(part):
             yield from _json_places(value, (*place, key))
+
+
+def _cut(text: str, rng: random.Random) -> str:
+    start, stop = sorted(rng.randrange(len(text) + 1) for _ in range(2))
+    return text[:stop] if rng.random() < 0.5 else text[:start] + text[stop:]
+
+
+def _letters(text: str, rng: random.Random) -> str:
+    letters = list(text)
+    for _ in range(rng.choice((1, 1, 10))):
+        if letters:
+            letters[rng.randrange(len(letters))] = chr(
+                rng.choice((0, 10, 32, 45, 57, 61, 255, 65533))
+            )
+    return "".join(letters)

@@ -18,7 +18,7 @@ import lightgbm  # noqa: F401
 import skops.io  # noqa: F401
 
 import evenscore.cli.score
-import evenscore.learning.boosted
+import evenscore.learning.even
 import evenscore.learning.linear  # noqa: F401
 from evenscore.cli import app
 
@@ -32,8 +32,11 @@ def prepare(folder: Path) -> None:
     _scored(folder / "no.skops", folder / "no.csv", folder / "no.out.csv")
 
 
-def attempt(model: Path, table: Path, output: Path) -> tuple[str, str]:
-    """What becomes of `evenscore score`: an outcome, and what there is to say about it."""
+def attempt(model: Path, table: Path, output: Path, most: float = math.inf) -> tuple[str, str]:
+    """What becomes of `evenscore score`: an outcome, and what there is to say about it.
+
+    Scores above `most`, or below 0 if it is finite, are no positions.
+    """
     output.unlink(missing_ok=True)
     read, write = os.pipe()
     child = os.fork()
@@ -41,7 +44,7 @@ def attempt(model: Path, table: Path, output: Path) -> tuple[str, str]:
         os.close(read)
         told = ("crash", "no answer")
         try:
-            told = _scored(model, table, output)
+            told = _scored(model, table, output, most)
         except BaseException:
             told = ("traceback", traceback.format_exc(limit=-3))
         finally:
@@ -76,7 +79,7 @@ def _waited(child: int) -> int | None:
     return None
 
 
-def _scored(model: Path, table: Path, output: Path) -> tuple[str, str]:
+def _scored(model: Path, table: Path, output: Path, most: float = math.inf) -> tuple[str, str]:
     said, code = io.StringIO(), 0
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
         try:
@@ -97,4 +100,6 @@ def _scored(model: Path, table: Path, output: Path) -> tuple[str, str]:
         scores = [float(row[last]) for row in csv.DictReader(file)]
     if not names or not all(map(math.isfinite, scores)):
         return "not finite", str(scores[:5])
+    if math.isfinite(most) and not all(0.0 <= score <= most for score in scores):
+        return "no position", str(scores[:5])
     return "scored", told

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from evenscore.gaps.words import ALL_OTHERS, Words
     from evenscore.inference.estimate import Estimate
     from evenscore.learning.base import FairScorer
-    from evenscore.learning.boosted import BoostedScorer
     from evenscore.learning.even import EvenScorer
     from evenscore.learning.linear import LinearScorer
     from evenscore.learning.repaired import RepairedScorer
@@ -46,7 +45,6 @@ __all__ = [
     "ALL_OTHERS",
     "AucConstraint",
     "AuditResult",
-    "BoostedScorer",
     "CertifiedChoice",
     "ClaimPrices",
     "CurveConstraint",
@@ -121,7 +119,6 @@ _NAMES = {
     "ALL_OTHERS": "gaps.words",
     "AucConstraint": "gaps",
     "AuditResult": "auditing.result",
-    "BoostedScorer": "learning.boosted",
     "CertifiedChoice": "choosing",
     "ClaimPrices": "choosing",
     "CurveConstraint": "gaps",

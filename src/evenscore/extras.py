@@ -37,9 +37,9 @@ def require(what: str, *packages: str) -> None:
     --------
     >>> from unittest.mock import patch
     >>> with patch.dict("sys.modules", lightgbm=None):  # as if it were not installed
-    ...     require("BoostedScorer", "lightgbm")
+    ...     require("RepairedScorer", "lightgbm")
     Traceback (most recent call last):
-    ImportError: BoostedScorer needs LightGBM: pip install 'evenscore[boosted]'.
+    ImportError: RepairedScorer needs LightGBM: pip install 'evenscore[boosted]'.
     """
     for package in packages:
         if find_spec(package) is None:

@@ -41,7 +41,7 @@ def path_of(X, y, groups, scorer=None, **options):
 def square():
     """Example 1, on which the best AUC at every gap is known."""
     data = make_square(4000, random_state=0)
-    scorer = LinearScorer("intra_group", margin=0.0, compress=False, l2=0.0)
+    scorer = LinearScorer("intra_group", compress=False, l2=0.0, folds=0)
     return data, path_of(data.X, data.y, data.groups, scorer, tolerances=None)
 
 
@@ -49,7 +49,7 @@ def square():
 def german():
     data = load_german()
     constraints = ["inter_group", RocConstraint(on="negatives", rates=(0.25,))]
-    scorer = LinearScorer(constraints, max_iter=5)
+    scorer = LinearScorer(constraints, folds=0)
     return data, path_of(data.X, data.y, data.groups, scorer, tolerances=[0.1, 0.02])
 
 
@@ -75,8 +75,8 @@ def test_the_path_of_example_1(square):
         assert gap.low <= -reached <= gap.high
         assert gap.low < gap.value < gap.high
     aucs, gaps = zip(*((p.auc.value, p.worst_gap) for p in path.points), strict=True)
-    assert np.all(np.diff(aucs) < 1e-3)
-    assert np.all(np.diff(gaps) < 1e-3)
+    assert np.all(np.diff(aucs) < 3e-3)
+    assert np.all(np.diff(gaps) < 0.01)
 
 
 @pytest.mark.slow
@@ -240,7 +240,7 @@ def test_convergence_is_told_not_shown(capsys):
     X, y, groups = rows(400)
     X = X[:, :1] + 2.0 * (groups == "b")[:, None]  # a gap that no score of one feature closes
     constraints = ["inter_group", "intra_group", RocConstraint(on="both", rates=(0.25, 0.5))]
-    scorer = LinearScorer(constraints, max_iter=1, max_inner_iter=1, verbose=True)
+    scorer = LinearScorer(constraints, max_iter=1, verbose=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         path = path_of(X, y, groups, scorer, tolerances=[0.0], verbose=True)

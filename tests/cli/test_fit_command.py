@@ -4,11 +4,13 @@ import io
 import json
 import subprocess
 import sys
+import warnings
 import zipfile
 
 import numpy as np
 import pytest
 import skops.io
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from support.commands import numbers, people, read, refused, run, write, write_parquet
 
@@ -34,7 +36,7 @@ def model(tmp_path_factory):
     result = run("fit", table, *LINEAR, "-o", folder / "m.skops")
     assert result.exit_code == 0, result.output
     told = " ".join(result.stdout.split())
-    for words in ("160 rows and 5 features", "40 rows held out", "without constraints", "price"):
+    for words in ("200 rows and 5 features", "on 200 of them", "without constraints", "price"):
         assert words in told
     return folder / "m.skops"
 
@@ -48,26 +50,38 @@ def matrix(columns):
 # ---------------------------------------------------------------------- fit and score
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "kind"), [("linear", es.LinearScorer), ("boosted", es.BoostedScorer)]
-)
-def test_fit_and_score_as_in_memory(table, tmp_path, name, kind):
+FNR = es.RateConstraint("fnr", cuts=es.Cuts(at=0.5), tolerance=0.3)
+AT_CUTS = (*ASKED, "--equal", "fnr", "--cuts", "everyone=0.5", "--tolerance", "0.3",
+           "--exclude", "score")  # fmt: skip
+KINDS = {
+    ("--model", "linear"): es.LinearScorer(FNR, random_state=0),
+    (): es.EvenScorer(FNR, random_state=0),
+    ("--estimator", "trees"): es.EvenScorer(FNR, "trees", random_state=0),
+    ("--model", "even", "--estimator", "logistic"): es.EvenScorer(FNR, "logistic", random_state=0),
+}
+
+
+@pytest.mark.parametrize("options", KINDS, ids=" ".join)
+def test_fit_and_score_as_in_memory(table, tmp_path, options):
     model, scored = tmp_path / "m.skops", tmp_path / "scored.csv"
-    result = run("fit", table, *FIT, "--model", name, "--test-fraction", "0", "-o", model)
+    result = run("fit", table, *AT_CUTS, *options, "-o", model)
     assert result.exit_code == 0, result.output
-    assert "inter_group, female and male" in result.stdout
-    assert "none was held out" in result.stdout
+    told = " ".join(result.stdout.split())
+    assert "fnr_gap" in told
+    assert type(KINDS[options]).__name__ in told
     columns = people(N)
     y = np.array(columns["repaid"]) == "yes"
-    scorer = kind(["inter_group"], tolerance=0.3, random_state=0)
+    scorer = clone(KINDS[options])
     scorer.fit(matrix(columns), y, sensitive_features=columns["sex"])
     result = run("score", model, table, "-o", scored, "--column", "fair")
     assert result.exit_code == 0, result.output
     found = read(scored)
     assert list(found) == [*columns, "fair"]
     expected = scorer.decision_function(matrix(columns))
-    np.testing.assert_array_equal(np.array(found["fair"], dtype=float), expected)
+    np.testing.assert_allclose(np.array(found["fair"], dtype=float), expected, atol=1e-12)
+    price = scorer.price_
+    for one in (price.free, price.auc, price.difference):
+        assert f"{one.value:.3f}" in told
     for key, values in columns.items():
         assert found[key] == [str(value) for value in values]
 
@@ -77,7 +91,7 @@ def test_named_features_groups_and_weights(tmp_path):
     columns = people(N)
     columns["w"] = np.random.default_rng(0).gamma(2.0, size=N).tolist()
     path, model = write_parquet(tmp_path / "people.parquet", columns), tmp_path / "m.skops"
-    options = ("--model", "linear", "--test-fraction", "0", "-q", "-o", model)
+    options = ("--model", "linear", "-q", "-o", model)
     for more, names in (
         ((*FIT, "--features", "age, income", "--weight", "w"), ["age", "income"]),
         ((*FIT, "--include-group", "--weight", "w"), ["sex", "age", "income", "job"]),
@@ -92,13 +106,13 @@ def test_missing_values(tmp_path):
     columns = people(N)
     columns["age"][4], columns["job"][7] = "NA", ""
     path = write(tmp_path / "people.csv", columns)
-    options = ("--test-fraction", "0", "-o", tmp_path / "m.skops")
+    options = ("-o", tmp_path / "m.skops")
     told = refused("fit", path, *LINEAR, *options)
     assert "'age' of people.csv is" in told
-    assert "--model boosted" in told
+    assert "--model even" in told
     result = run("fit", path, *LINEAR, "--drop-missing", *options)
     assert "1 of 200 rows" in result.stderr
-    assert run("fit", path, *FIT, *options).exit_code == 0
+    assert run("fit", path, *AT_CUTS, *options).exit_code == 0
     result = run("score", tmp_path / "m.skops", path, "-o", tmp_path / "s.csv", "--column", "s")
     assert result.exit_code == 0
     assert len(read(tmp_path / "s.csv")["s"]) == N
@@ -145,19 +159,22 @@ def test_what_cannot_be_fitted(table, tmp_path):
     told = refused("fit", table, *ASKED, "--constraint", "fair", *output)
     assert "'fair'" in told
     assert "intra_group" in told
-    assert "test-fraction" in refused("fit", table, *FIT, "--test-fraction", "1", *output)
-    assert "tolerance" in refused("fit", table, *FIT, "--tolerance", "-1", *output)
-    told = refused("fit", table, *FIT, "--features", "agee", *output)
+    assert "tolerance" in refused("fit", table, *LINEAR, "--tolerance", "-1", *output)
+    told = refused("fit", table, *FIT, *output)  # an AUC notion, no rates
+    assert "inter_group" in told
+    assert "--model linear" in told
+    assert "--estimator" in refused("fit", table, *LINEAR, "--estimator", "trees", *output)
+    told = refused("fit", table, *LINEAR, "--features", "agee", *output)
     assert "'agee'" in told
     assert "'age'" in told
-    told = refused("fit", table, *FIT, "--features", "repaid", *output)
+    told = refused("fit", table, *LINEAR, "--features", "repaid", *output)
     assert "--label and --features" in told
     for values, part in (
         ([f"p{k}" for k in range(N)], "100 different"),
         ([""] * N, "empty"),
         (["inf"] * N, "row 1"),
     ):
-        told = refused("fit", write(tmp_path / "odd.csv", {**people(N), "id": values}), *FIT,
+        told = refused("fit", write(tmp_path / "odd.csv", {**people(N), "id": values}), *LINEAR,
                        *output)  # fmt: skip
         assert "'id' of odd.csv" in told
         assert part in told
@@ -329,19 +346,18 @@ def test_tradeoff_shows_the_price_of_each_rate(table, tmp_path):
 # ---------------------------------------------------------------------- cuts in use, and the report
 
 
-@pytest.mark.slow
-def test_fit_at_cuts_writes_a_report_of_the_rows_held_out(table, tmp_path):
+@pytest.mark.slow  # a report of two audits
+def test_fit_at_cuts_writes_a_report_of_the_rows_left_out(table, tmp_path):
     page, kept = tmp_path / "r.html", tmp_path / "r.json"
     words = ("--positives", "people who repaid", "--selected", "granted a loan")
-    asked = ("--cuts", "everyone=0.2:0.6", "--equal", "fnr", "--tolerance", "0.3", "--strength",
-             "0.5", "--features", "age,income", "--model", "linear", "-o",
+    asked = ("--cuts", "everyone=0.2:0.6", "--equal", "fnr", "--tolerance", "0.3",
+             "--features", "age,income", "--model", "linear", "-o",
              tmp_path / "m.skops")  # fmt: skip
     result = run("fit", table, *ASKED, *asked, *words, "--html", page, "--json", kept)
     assert result.exit_code == 0, result.output
-    assert load_model(tmp_path / "m.skops").scorer.strength == 0.5
     assert "fnr_gap at cuts" in " ".join(result.stdout.split())
     stored = numbers(kept)
-    assert stored["sample"]["n"] == 40
+    assert stored["sample"]["n"] == N  # each scored by models that have not seen it
     assert stored["sample"]["pos_label"] == "yes"
     assert stored["settings"]["tolerance"] == 0.3
     text = page.read_text(encoding="utf-8")
@@ -376,11 +392,48 @@ def test_cuts_that_cannot_be_had(table, tmp_path, options, told):
     assert not output.exists()
 
 
-@pytest.mark.slow
-def test_a_report_of_the_rows_learned_from_has_no_comparison(table, tmp_path):
-    page, kept = tmp_path / "r.html", tmp_path / "r.json"
-    options = ("--test-fraction", "0", "-o", tmp_path / "m.skops", "--quiet")
-    result = run("fit", table, *LINEAR, *options, "--html", page, "--json", kept)
-    assert (result.exit_code, result.output) == (0, "")
-    assert numbers(kept)["sample"]["n"] == N
-    assert "without constraints" not in page.read_text(encoding="utf-8")
+@pytest.mark.slow  # three fits
+@pytest.mark.parametrize("model", [(), ("--model", "linear")])
+def test_features_that_state_the_group_are_left_out_and_said(tmp_path, model):
+    columns = people(N)
+    columns["title"] = ["Ms" if sex == "female" else "Mr" for sex in columns["sex"]]
+    table, out = write(tmp_path / "people.csv", columns), tmp_path / "m.skops"
+    asked = (*AT_CUTS, *model, "--estimator", "blend", "-o", out)
+    result = run("fit", table, *asked)
+    assert result.exit_code == 0, result.output
+    [note] = [line for line in result.stderr.splitlines() if "title" in line]
+    assert note.startswith("Note: ")
+    assert "--include-group" in note
+    assert [one.name for one in load_model(out).features] == ["age", "income", "job"]
+    alone = (*ASKED, "--equal", "fnr", *model, "--features", "title", "-o", out)
+    assert "title" in refused("fit", table, *alone)
+    result = run("fit", table, *asked, "--include-group")
+    if model:  # EvenScorer itself leaves them out, whatever its features are
+        assert [one.name for one in load_model(out).features][-1] == "title"
+
+
+@pytest.mark.slow  # the bars of a path, twice
+def test_tradeoff_of_even_scores_from_one_fit(table, tmp_path):
+    kept = tmp_path / "t.json"
+    options = ("--estimator", "logistic", "--tolerances", "0.3,0.1", "--tolerance", "0.4")
+    result = run("tradeoff", table, *ASKED, "--equal", "fnr", "--cuts", "everyone=0.5",
+                 "--exclude", "score", *options, "--json", kept)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    columns = people(N)
+    y = np.array(columns["repaid"]) == "yes"
+    scorer = es.EvenScorer(es.RateConstraint("fnr", cuts=es.Cuts(at=0.5)), "logistic",
+                           random_state=0)  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scorer.fit(matrix(columns), y, sensitive_features=columns["sex"])
+        path = scorer.path([np.inf, 0.3, 0.1])
+    found = numbers(kept)
+    assert [point["value"] for point in found["points"]] == [None, 0.3, 0.1]
+    expected = [one.left_out_.auc.value for one in path]
+    assert [point["auc"]["value"] for point in found["points"]] == pytest.approx(expected)
+
+
+def test_what_is_gone_is_not_understood(table, tmp_path):
+    output = ("-o", tmp_path / "m.skops")
+    for gone in (("--test-fraction", "0"), ("--strength", "1"), ("--model", "plugin")):
+        assert run("fit", table, *FIT, *gone, *output).exit_code == 2

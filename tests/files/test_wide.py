@@ -74,8 +74,8 @@ def test_rows_to_score(tmp_path, asked):
     found = []
     for n in (30, 120):
         table, model = write(tmp_path / "t.csv", n), tmp_path / "m.skops"
-        people = ("--label", "y", "--group", "sex", "--constraint", "inter_group")
-        run("fit", table, *people, "--tolerance", 0.9, "--test-fraction", 0, "-o", model)
+        people = ("--label", "y", "--group", "sex", "--equal", "fnr", "--cuts", "everyone=0.5")
+        run("fit", table, *people, "--tolerance", 0.9, "--estimator", "logistic", "-o", model)
         asked.clear()
         assert run("score", model, table, "-o", tmp_path / "out.csv").exit_code == 0
         found.append([*asked])

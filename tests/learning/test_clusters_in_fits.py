@@ -58,8 +58,8 @@ def widths(gaps):
 class FirstFeature(FairScorer):
     """Learns nothing, and keeps note of what it was to learn from."""
 
-    def learn(self, train, held_out, task):
-        SEEN.append((train, held_out))
+    def learn(self, train, task):
+        SEEN.append(train)
         return History()
 
     def raw_score(self, X):
@@ -131,33 +131,30 @@ def test_rows_held_out_are_of_other_clusters(share):
 def test_nobody_trained_on_is_tested_on():
     X, y, group, household = households()
     SEEN.clear()
-    scorer = FirstFeature(FAMILIES, cross_fit=3, validation_fraction=0.2, random_state=0)
-    fitted(scorer, X, y, group, cluster=household)
-    assert len(SEEN) >= 4  # those of the folds, and of all rows
+    fitted(FirstFeature(FAMILIES, folds=3, random_state=0), X, y, group, cluster=household)
+    assert len(SEEN) == 1 + 2 * 3  # of all rows; of each fold with constraints and without
     number = {tuple(row): one for row, one in zip(X, household, strict=True)}
-    for train, held_out in SEEN:
-        assert not set(train.cluster) & set(held_out.cluster)
-    for train, held_out in SEEN[:3]:
-        trained = {number[tuple(row)] for part in (train, held_out) for row in part.X}
+    for train in SEEN[1:]:
+        trained = {number[tuple(row)] for row in train.X}
         tested = [one for one in household if one not in trained]
-        assert len(tested) == len(household) - len(train) - len(held_out)
+        assert len(tested) == len(household) - len(train)
         assert len(tested) == pytest.approx(200, abs=40)
 
 
 def test_copies_of_rows_tell_nothing_new():
     X, y, group = rows(600)
     copies = np.tile(np.arange(600), 10)
-    scorer = FirstFeature(FAMILIES, strength=0.1, cross_fit=3, random_state=0)
+    scorer = FirstFeature(FAMILIES, strength=0.1, random_state=0)
     plain = fitted(clone(scorer), X, y, group)
     columns = X[copies], y[copies], group[copies]
     kept = fitted(clone(scorer), *columns, cluster=copies)
     wrong = fitted(clone(scorer), *columns)
-    np.testing.assert_allclose(widths(kept.gaps_["train"]), widths(plain.gaps_["train"]), rtol=0.06)
-    assert np.all(widths(wrong.gaps_["train"]) < 0.4 * widths(plain.gaps_["train"]))
     # Folds are drawn anew, which shakes the interval of an AUC gap less than that of a ROC gap.
-    new, old, narrow = (widths(one.gaps_["cross_fit"]) for one in (kept, plain, wrong))
+    new, old, narrow = (widths(one.gaps_) for one in (kept, plain, wrong))
     np.testing.assert_allclose(new[-1], old[-1], rtol=0.1)
     assert np.all(new > 2.0 * narrow)
+    prices = [one.price_.auc for one in (kept, plain)]
+    assert widths(prices[:1]) == pytest.approx(widths(prices[1:]), rel=0.06)
 
 
 # ---------------------------------------------------------------------- refusals
@@ -191,8 +188,8 @@ def test_bad_clusters_are_refused_in_a_sentence():
 def test_too_few_clusters_for_the_folds():
     X, y, group, cluster = few(3)
     columns = dict(sensitive_features=group, cluster=cluster)
-    with pytest.raises(ValueError, match=r"cross_fit=4 .* 3 with positives of 1"):
-        LinearScorer("inter_group", cross_fit=4).fit(X, y, **columns)
+    with pytest.raises(ValueError, match=r"folds=4 .* 3 with positives of 1"):
+        LinearScorer("inter_group", folds=4).fit(X, y, **columns)
     with pytest.raises(ValueError, match=r"4 clusters .* 3 with positives of 1: .*cv"):
         tradeoff_path(LinearScorer("inter_group"), X, y, cv=4, **columns)
     columns["cluster"] = np.where(y == 1, np.arange(300) % 3, np.arange(300))

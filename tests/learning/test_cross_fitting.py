@@ -36,7 +36,7 @@ def test_every_number_again_in_plain_steps(weighted):
     X, y, group = rows(500)
     weight = np.random.default_rng(5).uniform(0.5, 2.0, len(y)) if weighted else None
     asked = dict(strength=0.1, random_state=3)
-    scorer = fitted(LinearScorer(FAMILIES, cross_fit=3, **asked), X, y, group, sample_weight=weight)
+    scorer = fitted(LinearScorer(FAMILIES, folds=3, **asked), X, y, group, sample_weight=weight)
 
     def grouped(score):
         return GroupedScores.from_arrays(y, score, sensitive_features=group, sample_weight=weight)
@@ -49,7 +49,7 @@ def test_every_number_again_in_plain_steps(weighted):
         kept = fold != k
         w = np.ones(kept.sum()) if weight is None else weight[kept]
         other = fitted(
-            LinearScorer(FAMILIES, **asked), X[kept], y[kept], group[kept], sample_weight=w
+            LinearScorer(FAMILIES, folds=0, **asked), X[kept], y[kept], group[kept], sample_weight=w
         )
         score = other.decision_function(X)
         mean = np.average(score[kept], weights=w)
@@ -59,7 +59,7 @@ def test_every_number_again_in_plain_steps(weighted):
     tested = family_estimates(grouped(pooled), FAMILIES)
     added = np.mean(np.square(deviations), axis=0)
     assert np.all(added > 0.0)
-    for gap, narrow, variance in zip(scorer.gaps_["cross_fit"], tested, added, strict=True):
+    for gap, narrow, variance in zip(scorer.gaps_, tested, added, strict=True):
         assert gap.key == narrow.key
         assert gap.value == pytest.approx(narrow.value)
         assert gap.standard_error == pytest.approx(np.hypot(narrow.standard_error, variance**0.5))
@@ -71,7 +71,7 @@ def test_every_number_again_in_plain_steps(weighted):
 class FirstFeature(FairScorer):
     """Learns nothing: the folds' scorers are the final one."""
 
-    def learn(self, train, held_out, task):
+    def learn(self, train, task):
         return History()
 
     def raw_score(self, X):
@@ -80,9 +80,11 @@ class FirstFeature(FairScorer):
 
 def test_scorers_that_do_not_differ_add_nothing():
     X, y, group = rows(600)
-    scorer = FirstFeature(FAMILIES, strength=0.0, cross_fit=4, random_state=0)
-    fitted(scorer, X, y, group)
-    assert all("folds' scorers" not in gap.method for gap in scorer.gaps_["cross_fit"])
-    for new, old in zip(scorer.gaps_["cross_fit"], scorer.gaps_["train"], strict=True):
+    asked = dict(strength=0.0, random_state=0)
+    scorer = fitted(FirstFeature(FAMILIES, folds=4, **asked), X, y, group)
+    assert all("folds' scorers" not in gap.method for gap in scorer.gaps_)
+    inside = fitted(FirstFeature(FAMILIES, folds=0, **asked), X, y, group)
+    assert inside.price_ is inside.left_out_ is None
+    for new, old in zip(scorer.gaps_, inside.gaps_, strict=True):
         # The same people and nearly the same score, folds being standardised by themselves.
         assert new.standard_error == pytest.approx(old.standard_error, rel=0.1)

@@ -20,7 +20,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import evenscore as es
 from evenscore import AucConstraint, Cuts, EvenScorer, RateConstraint, RocConstraint
 from evenscore.learning.bars import PositionMap, coordinates
+from evenscore.learning.price import PriceWarning
 from evenscore.learning.training_set import TrainingSet
+from evenscore.placement.bars import positions
 
 # Of few people a gap may stay a little beyond its tolerance, which is told: see the last test.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -82,12 +84,30 @@ def test_gaps_are_closed_on_new_people_and_the_price_is_told(fitted, new):
     assert gaps(free, BOTH, *new).max() > 0.08
     assert gaps(fitted, BOTH, *new).max() < 0.05
     price = fitted.price_
-    assert price.where == "on rows not trained on"
-    assert price.auc == pytest.approx(fitted.score(X, y), abs=0.02)
-    assert price.free == pytest.approx(free.score(X, y), abs=0.02)
-    assert 0.0 < price.drop < 0.1
-    assert max(abs(gap.value) for gap in fitted.gaps_) == pytest.approx(price.gap)
-    assert price.free_gap > price.gap
+    assert price.auc.low - 0.01 < fitted.score(X, y) < price.auc.high + 0.01
+    assert price.free.low - 0.01 < free.score(X, y) < price.free.high + 0.01
+    assert price.difference.low - 0.01 < free.score(X, y) - fitted.score(X, y)
+    assert free.score(X, y) - fitted.score(X, y) < price.difference.high + 0.01
+    assert 0.0 < price.difference.low < price.drop < price.difference.high < 0.1
+    assert price.difference.high - price.difference.low < price.auc.high - price.auc.low
+    assert price.gap == max(fitted.gaps_, key=lambda gap: abs(gap.value))
+    assert abs(price.free_gap.value) > 0.08 > abs(price.gap.value)
+    assert free.price_ is None
+    assert free.gaps_ == free.verdicts_ == []
+
+
+def test_what_is_told_is_of_rows_that_nothing_was_found_on(fitted):
+    told = fitted.left_out_
+    assert 3500 < len(told.rows) < 4000  # some are kept from all models, and seen by all bars
+    assert told.rows.groups == fitted.groups_
+    assert fitted.price_.auc.value == told.auc.value
+    gaps_told = [gap.value for gap in told.gaps([BOTH])]
+    assert gaps_told == [gap.value for gap in fitted.gaps_]
+    assert {gap.verdict for gap in fitted.gaps_} <= {"within", "beyond", "unclear"}
+    assert not fitted.converged_ or all(gap.verdict != "beyond" for gap in fitted.gaps_)
+    for gap, sentence in zip(fitted.gaps_, fitted.verdicts_, strict=False):
+        assert sentence.startswith(f"{gap.title}: ")
+        assert f"{gap.value:+.3f}" in sentence
 
 
 @pytest.mark.slow  # seven fits of a line
@@ -109,6 +129,7 @@ def test_every_kind_of_constraint_it_takes(constraint, new):
     assert gaps(scorer, constraint, *new).max() < gaps(free, constraint, *new).max()
 
 
+@pytest.mark.slow  # bars under four constraints
 def test_several_constraints_each_with_its_cuts_and_pool(new):
     X, y, groups = people()
     asked = [BOTH, RateConstraint("fnr", cuts=Cuts(at=(0.1,), of="negatives")), "bnsp"]
@@ -117,7 +138,8 @@ def test_several_constraints_each_with_its_cuts_and_pool(new):
     assert gaps(scorer, BOTH, *new).max() < 0.05
 
 
-def test_three_groups_and_their_names_and_order(new):
+@pytest.mark.slow  # bars of three groups, twice
+def test_three_groups_and_their_names_and_order():
     X, y, groups = people(6000, 3)
     scorer = EvenScorer(BOTH, LINE, random_state=0).fit(X, y, sensitive_features=groups)
     named = np.array([{"0": "z", "1": "m", "2": "a"}[g[-1]] for g in groups])
@@ -170,8 +192,14 @@ def test_one_person_alone_or_in_a_batch_and_beside_an_extreme_newcomer(fitted, n
 def test_similar_people_get_similar_positions(fitted, new):
     """A change of .01 in every log-odds moves nobody by ten times what it moves η's own ranks."""
     odds, groups = coordinates(fitted.posteriors_(new[0]), 2)
-    place = fitted.map_(fitted._raw(odds, groups), len(fitted.levels_))
-    moved = fitted.map_(fitted._raw(odds + 0.01, groups + 0.01), len(fitted.levels_))
+    placer = fitted.placer_
+
+    def placed(by):
+        raw = positions(odds + by, placer.bars(groups + by), placer.scale)
+        return placer.map(raw, len(placer.levels))
+
+    place, moved = placed(0.0), placed(0.01)
+    np.testing.assert_allclose(place, fitted.decision_function(new[0]), atol=1e-12)
     own = [np.searchsorted(np.sort(odds), odds + d) / len(odds) for d in (0.0, 0.01)]
     assert np.abs(moved - place).max() <= 10.0 * np.abs(own[1] - own[0]).max()
 
@@ -191,9 +219,184 @@ def test_the_map_knows_that_the_mean_of_models_spreads_less():
     assert np.all(np.diff(found(np.linspace(0.0, 21.0, 500), 20)) > 0.0)
 
 
+# ---------------------------------------------------------------------- other constraints
+
+
+def counting(kind):
+    """A classifier that notes its fits."""
+
+    class Counting(kind):
+        fits = 0
+
+        def fit(self, *args, **kwargs):
+            type(self).fits += 1
+            return super().fit(*args, **kwargs)
+
+    return Counting
+
+
+@pytest.mark.slow  # four times bars
+def test_under_other_constraints_only_the_bars_are_found_anew():
+    X, y, groups = people(2000)
+    kind = counting(GaussianNB)
+    scorer = EvenScorer(BOTH, kind(), random_state=0).fit(X, y, sensitive_features=groups)
+    fits = kind.fits
+    assert fits == 3 * 3  # of each fold the class, and the group in each class
+    other = RateConstraint("fnr", cuts=Cuts(at=0.2), tolerance=0.05)
+    again = scorer.under(other)
+    assert kind.fits == fits
+    assert again.posteriors_ is scorer.posteriors_
+    assert again.constraints is other
+    assert scorer.constraints is BOTH
+    assert len(again.gaps_) == 1
+    fresh = EvenScorer(other, kind(), random_state=0).fit(X, y, sensitive_features=groups)
+    np.testing.assert_array_equal(fresh.decision_function(X), again.decision_function(X))
+    assert fresh.verdicts_ == again.verdicts_
+    assert again.get_params()["folds"] == 3
+    back = again.under(BOTH)
+    np.testing.assert_array_equal(back.decision_function(X), scorer.decision_function(X))
+    free = again.under([])
+    assert free.price_ is free.bars_ is None
+    for bad, error in (("inter_group", TypeError), (RATES, ValueError)):
+        with pytest.raises(error):
+            scorer.under(bad)
+    alone = EvenScorer(estimator=LINE, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="without groups"):
+        alone.under(BOTH)
+
+
+@pytest.mark.slow  # bars of six tolerances are what it is about
+def test_the_path_goes_from_free_to_strict_without_a_warning(fitted):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path = fitted.path_
+    assert len(path) == 7
+    free, *fair = path
+    assert free.price_ is None
+    assert [one.constraints[0].tolerance for one in fair] == [0.2, 0.1, 0.05, 0.02, 0.01, 0.005]
+    assert {one.constraints[0].cuts for one in fair} == {BOTH.cuts}
+    X = people()[0]
+    own = path[4].decision_function(X)  # 0.02, its own tolerance
+    np.testing.assert_array_equal(own, fitted.decision_function(X))
+    aucs = [free.left_out_.auc.value, *(one.price_.auc.value for one in fair)]
+    worst = [abs(one.price_.gap.value) for one in fair]
+    assert np.all(np.diff(aucs) < 5e-3)  # but for noise, more fairness is not better ranking
+    assert aucs[0] == fair[0].price_.free.value == fair[-1].price_.free.value
+    assert worst[-1] < worst[0]
+    assert fair[0].price_.drop < 0.005
+
+
+@pytest.mark.slow  # twice bars
+def test_a_path_of_ones_own_tolerances(fitted):
+    strict, free = fitted.path([0.05, np.inf])
+    assert strict.constraints[0].tolerance == 0.05
+    assert list(free.constraints) == []
+    assert BOTH.tolerance == 0.02
+
+
+def test_a_constraint_that_is_met_already_changes_no_rank():
+    X, y, groups = people(2000, seed=3, apart=0.1)
+    loose = RateConstraint("fnr", cuts=Cuts(between=(0.1, 0.4)), tolerance=0.4)
+    free = EvenScorer(estimator=LINE, random_state=0).fit(X, y)
+    fair = EvenScorer(loose, LINE, random_state=0).fit(X, y, sensitive_features=groups)
+    for rows in (X, people(500, seed=4)[0]):
+        # Folds are drawn within groups, which `free` does not know: its models are others.
+        own = fair.under([]).decision_function(rows)
+        np.testing.assert_array_equal(np.argsort(fair.decision_function(rows)), np.argsort(own))
+    assert fair.price_.drop == 0.0
+    assert free.score(X, y) == pytest.approx(fair.score(X, y), abs=0.01)
+
+
+@pytest.mark.slow  # the program of all rows, twice
+def test_no_score_beats_the_bound(fitted):
+    bound = fitted.bound_
+    assert "AUC above" in str(bound)
+    assert 0.0 < bound.standard_error < 0.01
+    assert fitted.price_.auc.value < bound.value + 2.0 * bound.standard_error
+    assert bound.value < fitted.price_.free.value + 2.0 * bound.standard_error
+    wider = fitted.under(RateConstraint("fpr", "fnr", cuts=BOTH.cuts, tolerance=0.2)).bound_
+    assert wider.value > bound.value
+    with pytest.raises(ValueError, match="constraints"):
+        _ = fitted.under([]).bound_
+
+
+def test_what_is_pickled_holds_nobody_and_has_no_path(fitted):
+    again = pickle.loads(pickle.dumps(fitted))
+    X = people()[0]
+    np.testing.assert_array_equal(again.decision_function(X), fitted.decision_function(X))
+    assert not hasattr(again, "left_out_")
+    assert str(again.price_) == str(fitted.price_)
+    assert again.verdicts_ == fitted.verdicts_
+    for asked in (lambda: again.path_, lambda: again.under(BOTH), lambda: again.bound_):
+        with pytest.raises(ValueError, match=r"fit it again\.$") as caught:
+            asked()
+        assert "\n" not in str(caught.value)
+    assert len(pickle.dumps(again)) < 200_000
+
+
+def test_a_high_price_is_warned_of_where_the_fit_is():
+    rng = np.random.default_rng(0)
+    y, group = rng.integers(0, 2, (2, 2000))
+    X = np.column_stack([2.0 * y + 2.5 * group + rng.normal(size=2000), rng.normal(size=2000)])
+    fair = RateConstraint("fnr", cuts=Cuts(at=0.3), tolerance=0.02)
+    scorer = EvenScorer(fair, LINE, random_state=0)
+    with pytest.warns(PriceWarning, match=r"^EvenScorer .*AUC") as caught:
+        scorer.fit(X, y, sensitive_features=group)
+    with pytest.warns(PriceWarning) as again:
+        scorer.under(fair)
+    assert {warning.filename for warning in (*caught, *again)} == {__file__}
+    assert str(scorer.price_) in str(caught[-1].message)
+
+
 # ---------------------------------------------------------------------- rows as people have them
 
 
+@pytest.mark.slow  # two fits each
+@pytest.mark.parametrize("kind", ["trees", "logistic", None])
+def test_features_that_state_the_group_are_left_out_and_named(kind):
+    X, y, groups = people(600)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["sex"] = groups
+    frame["number"] = np.where(groups == "group 1", 3.0, 7.0)
+    scorer = EvenScorer(BOTH, kind, folds=2, random_state=0)
+    with pytest.warns(UserWarning, match=r"^EvenScorer leaves out sex, number,") as caught:
+        scorer.fit(frame, y, sensitive_features=groups)
+    assert {warning.filename for warning in caught} == {__file__}
+    assert scorer.columns_.tolist() == [0, 1, 2, 3]
+    other = frame.assign(sex=frame["sex"].to_numpy()[::-1], number=0.0)
+    np.testing.assert_array_equal(scorer.decision_function(other), scorer.decision_function(frame))
+    without = clone(scorer).fit(frame[list("abcd")], y, sensitive_features=groups)
+    assert without.columns_ is None
+    np.testing.assert_allclose(
+        without.decision_function(frame[list("abcd")]), scorer.decision_function(frame), atol=1e-12
+    )
+    with pytest.raises(ValueError, match="nothing but sex, number"):
+        clone(scorer).fit(frame[["sex", "number"]], y, sensitive_features=groups)
+
+
+def test_a_classifier_of_ones_own_sees_all_features():
+    X, y, groups = people(600)
+    X = np.column_stack([X, groups == "group 1"])
+    scorer = EvenScorer(BOTH, LINE, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", PriceWarning)
+        scorer.fit(X, y, sensitive_features=groups)
+    assert scorer.columns_ is None
+    assert scorer.posteriors_.models[0].label[0].n_features_in_ == 5
+
+
+@pytest.mark.parametrize("kind", ["trees", "logistic"])
+def test_one_kind_of_classifier_alone(kind):
+    X, y, groups = people(800)
+    scorer = EvenScorer(BOTH, kind, folds=2, random_state=0).fit(X, y, sensitive_features=groups)
+    [label] = scorer.posteriors_.models[0].label
+    assert (type(label).__name__ == "LGBMClassifier") == (kind == "trees")
+    assert scorer.score(*people(3000, seed=1)[:2]) > 0.75
+
+
+@pytest.mark.slow  # the default classifier, twice
 def test_default_trees_take_frames_with_categories_and_missing_values():
     X, y, groups = people(1500)
     frame = pd.DataFrame(X, columns=list("abcd"))
@@ -211,8 +414,9 @@ def test_default_trees_take_frames_with_categories_and_missing_values():
     assert scorer.score(frame, y) > 0.75
 
 
+@pytest.mark.slow  # scikit-learn's trees take a second
 def test_without_lightgbm_the_trees_are_scikit_learns(monkeypatch):
-    monkeypatch.setattr("evenscore.learning.posteriors.find_spec", lambda name: None)
+    monkeypatch.setattr("evenscore.learning.trees.find_spec", lambda name: None)
     X, y, groups = people(1200)
     X[::9, 1] = np.nan
     scorer = EvenScorer(BOTH, random_state=0).fit(X, y, sensitive_features=groups)
@@ -221,6 +425,7 @@ def test_without_lightgbm_the_trees_are_scikit_learns(monkeypatch):
     assert scorer.score(X, y) > 0.75
 
 
+@pytest.mark.slow  # three fits
 def test_weights_count_and_zero_weights_do_not(new):
     X, y, groups = people(2000)
     weight = np.where(groups == "group 1", 3.0, 1.0)
@@ -266,6 +471,7 @@ def test_clusters_stay_in_one_fold():
         assert all((number[x] in inside) == (x in rows) for x in X[:, 3].tolist())
 
 
+@pytest.mark.slow  # a search is five fits
 def test_repeats_folds_pickles_and_searches():
     X, y, groups = people(1500)
     scorer = EvenScorer(BOTH, LINE, folds=2, repeats=2, random_state=0)
@@ -285,6 +491,7 @@ def test_repeats_folds_pickles_and_searches():
 # ---------------------------------------------------------------------- in words and as a picture
 
 
+@pytest.mark.slow  # a picture
 def test_bars_in_words_and_drawn(fitted):
     text = str(fitted.bars_)
     for part in ("10% of everyone", "40% of everyone", "80% likely group 0", "20% likely"):
@@ -297,7 +504,7 @@ def test_bars_in_words_and_drawn(fitted):
     with pytest.raises(ValueError, match="'men'"):
         fitted.bars_.plot(group="men")
     german = es.datasets.load_german()  # whose features state the group
-    scorer = EvenScorer(RateConstraint("fnr", cuts=Cuts(between=(0.5, 0.8))), random_state=0)
+    scorer = EvenScorer(RateConstraint("fnr", cuts=Cuts(between=(0.5, 0.8))), LINE, random_state=0)
     scorer.fit(german.X, german.y, sensitive_features=german.groups)
     assert "female" in str(scorer.bars_)
 
@@ -324,6 +531,7 @@ RATES = RateConstraint("fnr", cuts=Cuts(thresholds=(600,)))
         (dict(repeats=0), ValueError, "repeats"),
         (dict(smoothness=-0.1), ValueError, "smoothness"),
         (dict(smoothness=np.nan), ValueError, "smoothness"),
+        (dict(estimator="forest"), ValueError, "'trees' or 'logistic', not 'forest'"),
     ],
 )
 def test_what_is_refused_says_why(given, error, named):
@@ -359,8 +567,12 @@ def test_a_constant_classifier_and_a_tolerance_out_of_reach_are_told():
         EvenScorer(BOTH, DummyClassifier(), random_state=0).fit(X0, Y0, sensitive_features=GROUPS0)
     rng = np.random.default_rng(0)
     y, group = rng.integers(0, 2, 3000), rng.integers(0, 2, 3000)
-    # Positives of one group look like negatives of the other, and nothing tells the groups apart.
-    X = (2.0 * y + 2.0 * group + 0.3 * rng.normal(size=3000))[:, None]
+    # Positives of one group are taken for negatives of the other, and three values are all.
+    X = (y + group)[:, None].astype(float)
     hard = RateConstraint("fpr", "fnr", cuts=Cuts(between=(0.1, 0.4)), tolerance=0.0)
-    with pytest.warns(ConvergenceWarning, match=r"fpr and fnr.* of everyone .*0\.\d+"):
-        EvenScorer(hard, GaussianNB(), random_state=0).fit(X, y, sensitive_features=group)
+    scorer = EvenScorer(hard, GaussianNB(), random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"^EvenScorer .*fnr_gap.* beyond 0") as caught:
+        scorer.fit(X, y, sensitive_features=group)
+    assert {warning.filename for warning in caught} == {__file__}
+    assert not scorer.converged_
+    assert {"beyond 0" in sentence for sentence in scorer.verdicts_} == {True, False}

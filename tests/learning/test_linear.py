@@ -8,12 +8,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evenscore import LinearScorer, RocConstraint, metrics
+from evenscore import Cuts, LinearScorer, RateConstraint, RocConstraint, metrics
 from evenscore.datasets import load_german, make_rings, make_square
 from evenscore.paper.laws import RingsLaw, SquareLaw
 
+FOLDS, CUT = "folds are drawn of rows, not weights", "predict does not cut at one half"
+NOT_MEANT = {
+    "check_classifiers_train": CUT,
+    "check_sample_weight_equivalence_on_dense_data": FOLDS,
+    "check_sample_weight_equivalence_on_sparse_data": FOLDS,
+}
 
-@parametrize_with_checks([LinearScorer()])
+
+@parametrize_with_checks(
+    [LinearScorer(), LinearScorer(folds=0)],
+    expected_failed_checks=lambda scorer: NOT_MEANT if scorer.folds else {},
+)
 def test_scikit_learns_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("default")  # the checks warn about themselves
@@ -49,9 +59,9 @@ def strict(scorer, X, y, group, constraint, weight=None):
 def test_example_1_with_a_tolerance():
     """Among all c with a gap of 0.1 at most, the AUC is largest at that gap, on the side of 0.15"""
     data = make_square(8000, random_state=1)
-    scorer = LinearScorer("intra_group", tolerance=0.1, margin=0.0, compress=False, l2=0.0)
+    scorer = LinearScorer("intra_group", tolerance=0.1, compress=False, l2=0.0, folds=0)
     scorer.fit(data.X, data.y, sensitive_features=data.groups)
-    assert scorer.gaps_["train"][0].value == pytest.approx(-0.1, abs=2e-3)
+    assert -0.101 < scorer.gaps_[0].value < -0.085  # a hundredth is left to new data
     grid = np.linspace(0.15, 0.5, 400)
     gaps = [SquareLaw(c).intra_group_gap() for c in grid]
     expected = grid[np.argmin(np.abs(np.array(gaps) + 0.1))]
@@ -66,7 +76,7 @@ def test_example_1():
     for strength in (0.0, 0.2, 20.0):
         values = [SquareLaw.objective(c, strength) for c in grid]
         best = {0.0: 0.15, 20.0: 0.5}.get(strength, grid[np.argmax(values)])
-        scorer = LinearScorer("intra_group", strength=strength, compress=False, l2=0.0)
+        scorer = LinearScorer("intra_group", strength=strength, compress=False, l2=0.0, folds=0)
         scorer.fit(data.X, data.y, sensitive_features=data.groups)
         c = scorer.coef_[0] / scorer.coef_.sum()
         assert np.all(scorer.coef_ > 0.0)
@@ -95,14 +105,14 @@ def test_a_tiny_problem_by_enumeration(seed, constraint):
     X = rng.normal(size=(60, 2))
     X += np.column_stack([1.2 * y + 0.8 * group, 0.3 * y - 0.3 * group * (1 - y)])
     table = all_directions(X, y, group, constraint)
-    scorer = LinearScorer(constraint, tolerance=0.02, margin=0.0, compress=False, l2=0.0)
+    scorer = LinearScorer(constraint, tolerance=0.02, compress=False, l2=0.0, folds=0)
     scorer.fit(X, y, sensitive_features=group)
     auc, gap = strict(scorer, X, y, group, constraint)
     best = table[np.abs(table[:, 1]) <= 0.02, 0].max()
     assert best < table[:, 0].max() - 0.001  # the constraint binds
     assert abs(gap) <= 0.021
     assert 0.5 < best - 0.02 < auc
-    free = LinearScorer(compress=False, l2=0.0, bandwidth=0.05).fit(X, y)
+    free = LinearScorer(compress=False, l2=0.0, bandwidth=0.05, folds=0).fit(X, y)
     assert roc_auc_score(y, free.decision_function(X)) > table[:, 0].max() - 0.01
 
 
@@ -113,11 +123,12 @@ ROC = RocConstraint(rates=(0.125, 0.25))
 
 @pytest.mark.parametrize("constraint", ["inter_group", ROC], ids=str)
 def test_the_tolerance_is_reached_on_german(german, constraint):
-    free = LinearScorer().fit(german.X, german.y)
-    fair = LinearScorer(constraint).fit(german.X, german.y, sensitive_features=german.groups)
+    free = LinearScorer(folds=0).fit(german.X, german.y)
+    fair = LinearScorer(constraint, folds=0)
+    fair.fit(german.X, german.y, sensitive_features=german.groups)
     assert fair.converged_
-    gaps = [gap.value for gap in fair.gaps_["train"]]
-    assert np.abs(gaps).max() <= 0.021
+    gaps = [gap.value for gap in fair.gaps_]
+    assert np.abs(gaps).max() <= 0.03  # less is within a standard error of the tolerance
     found = metrics.gap_estimates(
         german.y,
         fair.decision_function(german.X),
@@ -127,28 +138,28 @@ def test_the_tolerance_is_reached_on_german(german, constraint):
     np.testing.assert_allclose([gap.value for gap in found], gaps, atol=1e-12)
     one, two = (roc_auc_score(german.y, s.decision_function(german.X)) for s in (free, fair))
     assert two > one - 0.02
-    assert len(fair.history_) == fair.n_iter_ <= 20
+    assert 1 < len(fair.history_) == fair.n_iter_ <= 1 + fair.max_iter
 
 
-@pytest.mark.slow
 def test_a_stronger_penalty_leaves_a_smaller_gap():
     X, y, group = rows(800)
     gaps = []
     for strength in (0.0, 0.1, 2.0):
-        scorer = LinearScorer("inter_group", strength=strength).fit(X, y, sensitive_features=group)
-        gaps.append(abs(scorer.gaps_["train"][0].value))
+        scorer = LinearScorer("inter_group", strength=strength, folds=0)
+        gaps.append(abs(scorer.fit(X, y, sensitive_features=group).gaps_[0].value))
+        assert scorer.converged_
+        assert scorer.verdicts_ == []
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[0] > 0.1
     assert gaps[-1] < 5e-3
 
 
-@pytest.mark.slow
-def test_what_cannot_be_reached_is_named():
+def test_what_cannot_be_reached_is_named_and_who_might_reach_it():
     rng = np.random.default_rng(0)
     group = rng.choice(["no", "yes"], 200)
     X, y = (group == "yes").astype(float)[:, None], rng.integers(0, 2, 200)
     scorer = LinearScorer(["intra_group", "zero_aeg"], tolerance=0.01)
-    with pytest.warns(ConvergenceWarning, match="zero_aeg, no and yes"):
+    with pytest.warns(ConvergenceWarning, match="no and yes.*EvenScorer"):
         scorer.fit(X, y, sensitive_features=group)
     assert not scorer.converged_
 
@@ -158,8 +169,8 @@ def test_example_2():
     data = make_rings(6000, random_state=0)
     at_rate = RocConstraint(on="negatives", rates=(0.75,))
     fair = RingsLaw.roc_fair(0.75, uniform="area")
-    options = dict(compress=False, l2=0.0, guards=False, margin=0.0)
-    free = LinearScorer(compress=False, l2=0.0).fit(data.X, data.y)
+    options = dict(compress=False, l2=0.0, folds=0)
+    free = LinearScorer(**options).fit(data.X, data.y)
     scorer = LinearScorer(at_rate, tolerance=0.002, **options)
     scorer.fit(data.X, data.y, sensitive_features=data.groups)
     for fitted, c in ((free, 0.5), (scorer, fair.c)):
@@ -175,25 +186,22 @@ def test_a_penalty_without_constraints_is_no_penalty():
     np.testing.assert_array_equal(scorer.coef_, LinearScorer().fit(X, y).coef_)
 
 
-@pytest.mark.slow
 def test_with_a_penalty_the_best_solution_seen_is_kept():
     """Strict gaps jump in small samples: what comes last may be far from the best."""
     X, y, group = rows()
-    scorer = LinearScorer(ROC, strength=1.0).fit(X, y, sensitive_features=group)
+    scorer = LinearScorer(ROC, strength=1.0, folds=0).fit(X, y, sensitive_features=group)
     history = scorer.history_
     values = np.array(history.auc) - np.abs(history.gaps).sum(axis=1)
-    total = sum(abs(gap.value) for gap in scorer.gaps_["train"])
+    total = sum(abs(gap.value) for gap in scorer.gaps_)
     assert scorer.score(X, y) - total == pytest.approx(values.max(), abs=1e-9)
 
 
-@pytest.mark.slow
 def test_warnings_point_at_the_call_of_fit():
     X, y, group = rows(150)
     X = X[:, :1] + group[:, None]  # a gap that no score of one feature closes
-    for options, told in ((dict(strength=0.5, max_iter=1), "max_iter"), (dict(), "0 and 1")):
-        with pytest.warns(ConvergenceWarning, match=told) as caught:
-            LinearScorer("inter_group", **options).fit(X, y, sensitive_features=group)
-        assert {warning.filename for warning in caught} == {__file__}
+    with pytest.warns(ConvergenceWarning, match="0 and 1") as caught:
+        LinearScorer("inter_group").fit(X, y, sensitive_features=group)
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 # ---------------------------------------------------------------------- weights
@@ -211,12 +219,10 @@ def test_weights_are_repetitions(options):
     times = np.random.default_rng(0).integers(0, 4, 150)
     groups = {"sensitive_features": group} if options else {}
     repeated = {name: np.repeat(column, times) for name, column in groups.items()}
-    one = LinearScorer(**options).fit(X, y, sample_weight=times, **groups)
-    two = LinearScorer(**options).fit(
+    one = LinearScorer(folds=0, **options).fit(X, y, sample_weight=times, **groups)
+    two = LinearScorer(folds=0, **options).fit(
         *(np.repeat(column, times, axis=0) for column in (X, y)), **repeated
     )
-    # Restarts are guided by steps, and would make rounding errors large.
-    assert "restart" not in one.history_.stage
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-4, atol=1e-5)
     # A cut between the same two scores:
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
@@ -228,7 +234,7 @@ def test_weights_are_repetitions(options):
 @pytest.mark.parametrize("compress", [False, True])
 def test_sparse_and_dense_give_the_same(german, compress):
     one, two = (
-        LinearScorer(compress=compress).fit(X, german.y)
+        LinearScorer(compress=compress, folds=0).fit(X, german.y)
         for X in (german.X, sparse.csr_matrix(german.X))
     )
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-3, atol=1e-5)
@@ -278,10 +284,54 @@ def test_units_of_features_do_not_matter(compress):
     )
 
 
+def test_folds_change_what_is_told_and_not_the_score():
+    X, y, group = rows(400)
+    options = dict(constraints="inter_group", tolerance=0.2)
+    kinds = [
+        LinearScorer(folds=k, random_state=seed, **options).fit(X, y, sensitive_features=group)
+        for k, seed in ((0, 0), (3, 0), (3, 1))
+    ]
+    for other in kinds[1:]:
+        np.testing.assert_array_equal(other.coef_, kinds[0].coef_)
+        assert len(other.left_out_.rows) == 400
+        assert other.price_.auc.value == other.left_out_.auc.value
+    assert kinds[0].price_ is kinds[0].calibration_ is None
+    assert len({scorer.gaps_[0].value for scorer in kinds}) == 3
+
+
+def test_what_groups_are_called_and_their_order_change_nothing():
+    X, y, group = rows(400, n_groups=3)
+    asked = ["inter_group", RocConstraint(rates=(0.25,))]
+    one = LinearScorer(asked, strength=0.3, folds=0).fit(X, y, sensitive_features=group)
+    renamed = np.array(["z", "a", "m"])[group]
+    two = LinearScorer(asked, strength=0.3, folds=0).fit(X, y, sensitive_features=renamed)
+    np.testing.assert_allclose(two.coef_, one.coef_, rtol=1e-3, atol=1e-4)
+
+
+def test_a_constraint_that_is_met_changes_no_score():
+    X, y, group = rows(400)
+    loose = RateConstraint("fnr", cuts=Cuts(between=(0.2, 0.5)), tolerance=0.9)
+    fair = LinearScorer([loose, "bnsp"], tolerance=0.9).fit(X, y, sensitive_features=group)
+    np.testing.assert_allclose(fair.coef_, LinearScorer().fit(X, y).coef_, rtol=1e-12)
+    assert fair.price_.drop == 0.0
+    assert fair.price_.warning is None
+
+
+def test_many_rows_start_from_some():
+    """With more than twice 8,192 rows, some are solved first; the score is nearly the same."""
+    X, y, group = rows(20_000)
+    fair = LinearScorer("inter_group", folds=0).fit(X, y, sensitive_features=group)
+    assert fair.converged_
+    part = LinearScorer("inter_group", folds=0)
+    part.fit(X[:8000], y[:8000], sensitive_features=group[:8000])
+    ranks = [scorer.decision_function(X).argsort().argsort() for scorer in (fair, part)]
+    assert np.corrcoef(*ranks)[0, 1] > 0.995
+
+
 def test_fit_alters_no_parameter_and_gives_the_same_again():
     X, y, group = rows(200)
     constraints = ["inter_group", RocConstraint(rates=(0.5,))]
-    scorer = LinearScorer(constraints, validation_fraction=0.3, random_state=1, tolerance=0.3)
+    scorer = LinearScorer(constraints, random_state=1, tolerance=0.3)
     before = dict(scorer.get_params())
     first = scorer.fit(X, y, sensitive_features=group).coef_
     after = scorer.get_params()
@@ -306,13 +356,10 @@ def refused(match, **given):
 BAD = {
     "tolerance": (-0.1, np.nan, np.inf, "0.1", [0.1]),
     "strength": (-1, np.nan, np.inf, "1"),
-    "validation_fraction": (-0.1, 1, None),
-    "margin": (-0.1, 1.5, "a", None),
     "bandwidth": (0, -1.0, np.nan, np.inf, "a", None),
     "l2": (-1.0, np.nan, np.inf, "a"),
     "max_iter": (0, -1, 2.5, "a", True, None),
-    "max_inner_iter": (0, 2.5, None),
-    "cross_fit": (1, -1, 2.5, "four", None, True),
+    "folds": (1, -1, 2.5, "four", None, True),
 }
 
 

@@ -9,7 +9,6 @@ from support.making import draw
 from evenscore import AucConstraint, RocConstraint, constraint_names, metrics
 from evenscore.gaps import as_constraints
 from evenscore.gaps.smooth import smooth_cells
-from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState
 from evenscore.learning.objective import Objective, standardise
 
 
@@ -21,29 +20,28 @@ def make(constraints, n_groups=2, weights=None, n=60, seed=3, levels=None, **opt
     return objective, score, (y, group, weight)
 
 
-def fixed(multipliers):
-    return lambda gaps: (float(multipliers @ gaps), multipliers)
+def surrogates(objective, score):
+    """AUC and all gaps with their slopes, in a column per person."""
+    found = objective.linearised(score, np.arange(len(objective.terms)))
+    return found.auc, found.gaps, (found.placed @ found.slopes.T).T
 
 
-def bent(gaps):
-    """A cost that is not linear: Σ k·sin(3g) + (Σ g)²."""
-    k = 1.0 + np.arange(len(gaps))
-    cost = float(np.sum(k * np.sin(3 * gaps)) + gaps.sum() ** 2)
-    return cost, 3 * k * np.cos(3 * gaps) + 2 * gaps.sum()
+def check_slopes(objective, score, error=5e-5):
+    """Central differences of 1 − AUC and of every gap, in every score, relative to the largest."""
 
+    def values(score):
+        found = objective.linearised(score, np.zeros(0, dtype=np.intp))
+        return np.concatenate([[1.0 - found.auc], found.gaps])
 
-def check_gradient(objective, score, respond, error=5e-5):
-    """Central differences of the value, in every score, relative to the largest."""
-    found = objective.evaluate(score, respond).gradient
-    h = 1e-5
-    expected = []
-    for e in np.eye(len(score)):
-        up, down = (objective.evaluate(score + s * h * e, respond).value for s in (1, -1))
-        expected.append((up - down) / (2 * h))
-    scale = np.abs(expected).max()
-    assert scale > 1e-4
-    np.testing.assert_allclose(found / scale, np.array(expected) / scale, rtol=0, atol=error)
-    assert abs(found.sum()) < error * scale  # shifting all scores changes nothing
+    slopes, h = surrogates(objective, score)[2], 1e-5
+    columns = [
+        (values(score + h * e) - values(score - h * e)) / (2 * h) for e in np.eye(len(score))
+    ]
+    for own, expected in zip(slopes, np.array(columns).T, strict=True):
+        scale = np.abs(expected).max()
+        assert scale > 1e-4
+        np.testing.assert_allclose(own / scale, expected / scale, rtol=0, atol=error)
+        assert abs(own.sum()) < error * scale  # shifting all scores changes nothing
 
 
 ROC = RocConstraint(rates=(0.125, 0.6))
@@ -63,38 +61,38 @@ MIXTURES = {
 @pytest.mark.parametrize("weights", [None, "real"])
 @pytest.mark.parametrize("n_groups", [2, 3])
 @pytest.mark.parametrize("name", constraint_names())
-def test_gradient_of_auc_constraints(name, n_groups, weights):
+def test_slopes_of_auc_constraints(name, n_groups, weights):
     objective, score, _ = make(name, n_groups, weights, n=30)
-    rng = np.random.default_rng(0)
-    check_gradient(objective, score, fixed(rng.normal(size=len(objective.terms))))
+    check_slopes(objective, score)
 
 
 @pytest.mark.parametrize("weights", [None, "real"])
 @pytest.mark.parametrize("n_groups", [2, 3])
 @pytest.mark.parametrize("case", MIXTURES)
-def test_gradient_of_mixtures(case, n_groups, weights):
+def test_slopes_of_mixtures(case, n_groups, weights):
     objective, score, _ = make(MIXTURES[case], n_groups, weights, n=30)
-    check_gradient(objective, score, bent)
+    check_slopes(objective, score)
 
 
-def test_gradient_with_tied_scores_and_guards():
+def test_slopes_with_tied_scores_and_guards():
     objective, score, _ = make(MIXTURES["both kinds"], levels=10, n=40, guards=True)
-    check_gradient(objective, score, bent)
-
-
-def test_gradient_under_the_augmented_lagrangian():
-    objective, score, _ = make(MIXTURES["both kinds"], n=40)
-    n = len(objective.terms)
-    rng = np.random.default_rng(1)
-    rule = AugmentedLagrangian(strength=1.0)
-    state = MultiplierState(rng.uniform(-1, 1, n), np.full(n, 0.01), 4.0, rng.normal(size=n) / 20)
-    check_gradient(objective, score, lambda gaps: rule.respond(state, gaps))
+    check_slopes(objective, score, error=1e-4)
 
 
 @pytest.mark.parametrize("bandwidth", [0.05, 1.0])
-def test_gradient_at_other_bandwidths(bandwidth):
+def test_slopes_at_other_bandwidths(bandwidth):
     objective, score, _ = make(MIXTURES["both kinds"], n=40, bandwidth=bandwidth)
-    check_gradient(objective, score, bent, error=1e-4)
+    check_slopes(objective, score, error=1e-4)
+
+
+def test_slopes_of_some_gaps_are_those_of_all():
+    objective, score, _ = make(MIXTURES["both kinds"], n_groups=3, weights="real")
+    every = objective.linearised(score, np.arange(len(objective.terms)))
+    some = np.array([0, 3, len(objective.terms) - 1])
+    part = objective.linearised(score, some)
+    np.testing.assert_array_equal(part.slopes, every.slopes[np.r_[0, 1 + some]])
+    np.testing.assert_array_equal(part.gaps, every.gaps)
+    np.testing.assert_allclose(part.placed.sum(axis=1), objective.share)
 
 
 # ---------------------------------------------------------------------- the value
@@ -113,28 +111,20 @@ def test_the_auc_is_the_mean_over_pairs(weights):
         for j in np.flatnonzero(y == 1):
             won += weight[i] * weight[j] * sigma((score[j] - score[i]) / 0.3)
             total += weight[i] * weight[j]
-    evaluation = objective.evaluate(score, fixed(np.zeros(0)))
-    assert evaluation.auc == pytest.approx(won / total, abs=1e-7)
-    assert evaluation.value == 1.0 - evaluation.auc
-    assert evaluation.gaps.shape == (0,)
-
-
-def test_the_value_is_the_loss_and_what_the_gaps_cost():
-    objective, score, _ = make(MIXTURES["both kinds"])
-    evaluation = objective.evaluate(score, bent)
-    assert evaluation.value == pytest.approx(1 - evaluation.auc + bent(evaluation.gaps)[0])
+    auc, gaps, _ = surrogates(objective, score)
+    assert auc == pytest.approx(won / total, abs=1e-7)
+    assert gaps.shape == (0,)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_groups", "weights"), [(2, None), (3, "real")])
 def test_surrogate_auc_gaps_tend_to_the_strict_ones(n_groups, weights):
     errors = []
-    for bandwidth in (0.5, 0.05, 3e-4):
+    for bandwidth in (0.5, 0.05, 1e-3):
         objective, score, _ = make(constraint_names(), n_groups, weights, bandwidth=bandwidth)
-        evaluation = objective.evaluate(score, fixed(np.zeros(len(objective.terms))))
+        found = objective.linearised(score, np.zeros(0, dtype=np.intp))
         strict = objective.strict(score)
-        errors.append(max(np.abs(evaluation.gaps - strict.gaps).max(),
-                          abs(evaluation.auc - strict.auc)))  # fmt: skip
+        errors.append(max(np.abs(found.gaps - strict.gaps).max(), abs(found.auc - strict.auc)))
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < 0.01
 
@@ -143,7 +133,7 @@ def test_surrogate_roc_gaps_tend_to_the_difference_at_the_common_threshold():
     """Not to the strict gap, cut in the first group: that is so only where both are zero."""
     constraint = RocConstraint(rates=(0.2, 0.5, 0.7))
     objective, score, (y, group, _) = make(constraint, n=2000, bandwidth=1e-3)
-    found = objective.evaluate(score, fixed(np.zeros(6))).gaps
+    found = surrogates(objective, score)[1]
     for k, (label, rate) in enumerate((c, r) for c in (0, 1) for r in (0.2, 0.5, 0.7)):
         one, two = (np.sort(score[(y == label) & (group == g)]) for g in (0, 1))
         means = [(np.mean(one > t) + np.mean(two > t)) / 2 for t in score]
@@ -151,7 +141,7 @@ def test_surrogate_roc_gaps_tend_to_the_difference_at_the_common_threshold():
         assert found[k] == pytest.approx(np.mean(two > t) - np.mean(one > t), abs=6e-3)
     alike = np.where(group == 1, score - 0.3 * (1 - 0.5 * y), score)  # groups of the same law
     strict = objective.strict(alike).gaps
-    near = objective.evaluate(alike, fixed(np.zeros(6))).gaps
+    near = surrogates(objective, alike)[1]
     np.testing.assert_allclose(near, strict, atol=0.02)
     assert np.all(np.sign(objective.strict(score).gaps) == np.sign(found))
 
@@ -183,8 +173,7 @@ def test_scores_alike_in_both_groups_have_no_gaps():
     objective = Objective(
         np.tile(y, 2) == 1, np.repeat([0, 1], 80), 2, as_constraints(MIXTURES["both kinds"])
     )
-    evaluation = objective.evaluate(np.tile(score, 2), bent)
-    np.testing.assert_allclose(evaluation.gaps, 0.0, atol=1e-10)
+    np.testing.assert_allclose(surrogates(objective, np.tile(score, 2))[1], 0.0, atol=1e-10)
 
 
 # ---------------------------------------------------------------------- thresholds
@@ -220,9 +209,9 @@ def test_a_threshold_between_far_clusters():
     y, group = np.ones(80, dtype=bool), np.tile([0, 1], 40)
     y[:2] = False
     objective = Objective(y, group, 2, [RocConstraint(on="positives", rates=(0.5,))])
-    evaluation = objective.evaluate(score, fixed(np.ones(1)))
-    assert np.all(np.isfinite(evaluation.gradient))
-    assert abs(evaluation.gaps[0]) < 0.1
+    _, gaps, slopes = surrogates(objective, score)
+    assert np.all(np.isfinite(slopes))
+    assert abs(gaps[0]) < 0.1
 
 
 # ---------------------------------------------------------------------- standard errors
@@ -265,17 +254,6 @@ def test_standard_error_of_an_auc_gap_of_uninformative_scores():
     assert objective.standard_errors()[0] == pytest.approx(np.std(found), rel=0.1)
 
 
-# ---------------------------------------------------------------------- slopes on the grid
-
-
-def test_slopes_read_at_the_scores_are_the_gradient():
-    objective, score, _ = make(MIXTURES["both kinds"], n_groups=3, weights="real")
-    evaluation = objective.evaluate(score, bent)
-    read = evaluation.grid.read(evaluation.slopes, objective.cell, score)
-    np.testing.assert_allclose(objective.share * read, evaluation.gradient, atol=1e-12)
-    assert evaluation.slopes.shape == (6, evaluation.grid.size)
-
-
 # ---------------------------------------------------------------------- borders
 
 
@@ -285,10 +263,11 @@ def test_weights_are_repetitions():
     again = Objective(
         np.repeat(y, times) == 1, np.repeat(group, times), 2, objective.terms.families
     )
-    one, two = objective.evaluate(score, bent), again.evaluate(np.repeat(score, times), bent)
-    assert one.value == pytest.approx(two.value, abs=1e-10)
+    one, two = surrogates(objective, score), surrogates(again, np.repeat(score, times))
+    assert one[0] == pytest.approx(two[0], abs=1e-10)
+    np.testing.assert_allclose(one[1], two[1], atol=1e-10)
     ends = np.cumsum(times) - 1
-    np.testing.assert_allclose(one.gradient, two.gradient[ends] * times, atol=1e-10)
+    np.testing.assert_allclose(one[2], two[2][:, ends] * times, atol=1e-10)
     np.testing.assert_allclose(
         objective.strict(score).gaps, again.strict(np.repeat(score, times)).gaps, atol=1e-12
     )
@@ -311,11 +290,11 @@ def test_an_empty_cell_makes_the_gaps_that_need_it_nan():
         AucConstraint.from_gap_weights([1, 1, 1, 1, 1]),
     ]
     objective = Objective(y == 1, group, 3, as_constraints(constraints))
-    evaluation = objective.evaluate(score, fixed(np.zeros(len(objective.terms))))
+    found = objective.linearised(score, np.zeros(0, dtype=np.intp))
     strict = objective.strict(score)
-    np.testing.assert_array_equal(np.isnan(evaluation.gaps), np.isnan(strict.gaps))
+    np.testing.assert_array_equal(np.isnan(found.gaps), np.isnan(strict.gaps))
     assert np.isnan(strict.gaps).sum() == 6
-    assert np.isfinite(evaluation.auc)
+    assert np.isfinite(found.auc)
     roc = objective.terms.parts[2]
     assert np.isnan(objective.standard_errors()[roc][np.isnan(strict.gaps)[roc]]).all()
 
@@ -324,7 +303,7 @@ def test_groups_without_constraints_may_lack_a_class():
     y, group = np.array([0, 1, 0, 1, 0]), np.array([0, 0, 1, 1, 2])
     objective = Objective(y == 1, group, 3)
     score = np.array([0.0, 1.0, 0.5, 2.0, -1.0])
-    check_gradient(objective, score, fixed(np.zeros(0)))
+    check_slopes(objective, score)
 
 
 # ---------------------------------------------------------------------- standardised scores
@@ -351,39 +330,9 @@ def test_the_scale_undoes_it():
     np.testing.assert_allclose(found.score * found.scale + found.mean, raw, atol=1e-14)
 
 
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
-def test_pull_back_is_the_gradient(size):
-    """Of a function with a gradient that is neither zero in sum nor orthogonal to the score."""
-    rng = np.random.default_rng(0)
-    n = 15
-    raw, share = size * (rng.normal(size=n) + 2.0), random_shares(rng, n)
-    a, b = rng.normal(size=(2, n))
-
-    def value(raw):
-        score = standardise(raw, share).score
-        return float(a @ np.sin(score) + (b @ score**2) ** 2)
-
-    now = standardise(raw, share)
-    gradient = a * np.cos(now.score) + 4.0 * (b @ now.score**2) * b * now.score
-    found = now.pull_back(gradient)
-    h = 1e-6 * size
-    expected = [(value(raw + h * e) - value(raw - h * e)) / (2 * h) for e in np.eye(n)]
-    np.testing.assert_allclose(found * size, np.array(expected) * size, atol=1e-6)
-
-
-def test_what_is_pulled_back_does_not_shift_or_stretch():
-    rng = np.random.default_rng(1)
-    raw, share = rng.normal(size=12), random_shares(rng, 12)
-    found = standardise(raw, share).pull_back(rng.normal(size=12))
-    assert found.sum() == pytest.approx(0.0, abs=1e-13)
-    assert found @ raw == pytest.approx(0.0, abs=1e-13)
-
-
 @pytest.mark.parametrize("constant", [0.0, 1.0, -1e9, 0.1])
 def test_constant_scores_become_zero(constant):
     share = np.full(7, 1 / 7)
     found = standardise(np.full(7, constant), share)
     assert np.all(found.score == 0.0)
     assert found.scale == 1.0
-    gradient = np.arange(7.0)
-    np.testing.assert_allclose(found.pull_back(gradient), gradient - gradient.mean())

@@ -4,7 +4,7 @@ import pytest
 import evenscore as es
 from evenscore.learning.parameters import described, seed_of
 
-SCORERS = (es.LinearScorer, es.BoostedScorer)
+SCORERS = (es.LinearScorer, es.EvenScorer, es.paper.PaperScorer)
 
 
 @pytest.mark.parametrize("scorer", SCORERS, ids=lambda scorer: scorer.__name__)
@@ -13,12 +13,14 @@ def test_every_parameter_is_described_once(scorer):
     for name in scorer().get_params():
         entries = [line for line in section.splitlines() if line.startswith(f"    {name} : ")]
         assert len(entries) == 1, name
-    assert "gaps_ : dict" in scorer.__doc__
+    assert scorer.__doc__.count("    gaps_ : list of Estimate\n") == 1
 
 
 def test_shared_descriptions_keep_the_indentation_and_other_lines():
-    found = described("verbose is a word\n  verbose\n  margin", es.FairScorer.__doc__).split("\n")
-    assert (found[0], found[-1], len(found)) == ("verbose is a word", "  margin", 4)
+    found = described("verbose is a word\n  verbose\n  bandwidth", es.FairScorer.__doc__).split(
+        "\n"
+    )
+    assert (found[0], found[-1], len(found)) == ("verbose is a word", "  bandwidth", 4)
     assert found[1].startswith("  verbose : bool")
     assert found[2].startswith("      Show")
 

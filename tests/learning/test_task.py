@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenscore import BoostedScorer, Cuts, LinearScorer, RateConstraint, RocConstraint
+from evenscore import Cuts, LinearScorer, RateConstraint, RocConstraint
 from evenscore.gaps import as_constraints
 from evenscore.learning.objective import Strict
-from evenscore.learning.task import SLACK, Choice, History, Look, Task
+from evenscore.learning.task import SLACK, Choice, Task
 from evenscore.learning.training_set import TrainingSet
 
 
@@ -40,7 +40,7 @@ def chosen(choice, iterates):
     """The number of the iterate that is kept of these, noted one by one."""
     for auc, gaps in iterates:
         strict = Strict(auc, np.array(gaps), np.array(gaps))
-        choice.better(choice.note(Look(1.0 - auc, strict, np.zeros(len(gaps))))[1])
+        choice.better(1.0 - auc, strict)
     return choice.history.chosen
 
 
@@ -78,53 +78,14 @@ def test_within_what_is_allowed_comes_first():
     assert choice.merit_of(Strict(0.499, np.zeros(0), np.zeros(1)))[1] < -9.0
 
 
-def test_rows_held_out_have_their_say():
+def test_a_gap_without_a_value_counts_as_one():
     choice = Choice(np.array([0.02, 0.02]), None)
-    train = Strict(0.9, np.zeros(0), np.array([0.0, 0.0]))
-    new = Strict(0.8, np.zeros(0), np.array([0.06, np.nan]))  # no cell to see the second on
-    worst, merit = choice.note(Look(0.1, train, np.zeros(2)), new)
-    assert worst == 0.0
-    assert merit == pytest.approx(0.8 - 0.04 / 2)
+    worst, merit = choice.merit_of(Strict(0.8, np.zeros(0), np.array([0.0, np.nan])))
+    assert worst == 1.0
+    assert merit == pytest.approx(0.8 - 2.0 - 0.15)
     penalised = Choice(np.zeros(2), np.array([0.5, 2.0]))
-    merit = penalised.note(Look(0.1, train, np.zeros(2)), new)[1]
+    merit = penalised.merit_of(Strict(0.8, np.zeros(0), np.array([0.06, 0.0])))[1]
     assert merit == pytest.approx(0.8 - 0.5 * 0.06)
-
-
-# ---------------------------------------------------------------------- what happened
-
-
-@given(ITERATES)
-def test_the_frontier_holds_what_no_other_beats(iterates):
-    history = History()
-    for auc, gaps in iterates:
-        history.add(1.0 - auc, Strict(auc, np.zeros(0), np.array(gaps)), np.zeros(3))
-    points = {(auc, max(map(abs, gaps))) for auc, gaps in iterates}
-    beaten = {p for p in points for q in points if q != p and q[0] >= p[0] and q[1] <= p[1]}
-    assert set(history.frontier()) == points - beaten
-
-
-def test_the_auc_without_constraints_is_known_once_looked_at():
-    history = History()
-    for auc, stage in ((0.7, "learning"), (0.8, "without constraints"), (0.75, "restart")):
-        assert (history.free_auc is None) == (stage != "restart")
-        history.add(0.0, Strict(auc, np.zeros(0), np.zeros(1)), np.zeros(1), stage)
-    assert history.free_auc == 0.8
-    assert history.entries("learning", "restart") == [0, 2]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [LinearScorer, BoostedScorer])
-def test_a_score_that_is_fair_by_itself_is_returned_at_once(make):
-    X, y, group = rows()
-    whole = dict(subsample=1.0, colsample_bynode=1.0)  # trees that are not left to chance
-    options = dict(random_state=0, **(whole if make is BoostedScorer else {}))
-    scorer = make("inter_group", tolerance=0.9, **options)
-    scorer.fit(X, y, sensitive_features=group)
-    assert scorer.history_.stage == ["without constraints"]
-    assert scorer.history_.chosen == 0
-    assert scorer.price_.drop == pytest.approx(0.0, abs=1e-12)
-    free = make(**options).fit(X, y)
-    np.testing.assert_allclose(free.decision_function(X), scorer.decision_function(X), atol=1e-9)
 
 
 # ---------------------------------------------------------------------- what is allowed
@@ -174,16 +135,12 @@ def test_a_strength_for_every_constraint(n_groups):
     data = training_set(n_groups=n_groups)
     task = Task(MIXTURE, strength=[0.25, 0.5, 2.0])
     objective = task.objective(data)
-    bounds, strengths = task.bounds(objective), task.strengths(objective)
-    assert len(bounds) == len(objective.terms)
+    strengths = task.strengths(objective)
     assert len(strengths) == len(objective.terms.tolerance)
     pairs = n_groups * (n_groups - 1) // 2
     assert strengths.tolist() == [0.25] * (2 * pairs) + [0.5] * pairs + [2.0] * (2 * pairs)
-    np.testing.assert_array_equal(strengths[objective.terms.owner], bounds)
     one = Task(MIXTURE, strength=0.5)
     many = Task(MIXTURE, strength=(0.5, 0.5, 0.5))
-    assert one.bounds(objective) == 0.5
-    np.testing.assert_array_equal(many.bounds(objective), np.full(len(bounds), 0.5))
     np.testing.assert_array_equal(many.strengths(objective), one.strengths(objective))
 
 

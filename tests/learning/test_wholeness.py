@@ -1,13 +1,15 @@
 """What was read from a file says itself whether it is whole."""
 
+import pickle
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import evenscore as es
-from evenscore.learning.encoding import SpreadCodes
 from evenscore.learning.features import FeatureScaling
+from evenscore.learning.plain_models import Forest
 from evenscore.learning.wholeness import check_numbers, check_positions, part_of
 
 ONES = np.ones(3)
@@ -28,20 +30,23 @@ def rows():
 
 @pytest.fixture
 def linear(rows):
-    return es.LinearScorer().fit(*rows[:2])
+    return pickle.loads(pickle.dumps(es.LinearScorer(folds=0).fit(*rows[:2])))
 
 
 @pytest.fixture(scope="module")
-def grown(rows):
-    return es.BoostedScorer(n_estimators=3, categorical_features=[2], random_state=0).fit(*rows[:2])
+def fitted(rows):
+    """As a file holds it: plain classifiers, nobody's rows."""
+    X, y, group = rows
+    fair = es.RateConstraint("fnr", cuts=es.Cuts(at=0.5), tolerance=0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        scorer = es.EvenScorer(fair, folds=2, random_state=0).fit(X, y, sensitive_features=group)
+    return pickle.dumps(scorer.stored())
 
 
 @pytest.fixture
-def boosted(grown, rows):
-    """The same trees again."""
-    fresh = es.BoostedScorer(n_estimators=3, categorical_features=[2], random_state=0)
-    vars(fresh).update(vars(grown))
-    return fresh
+def even(fitted):
+    return pickle.loads(fitted)
 
 
 def refused(thing, *arguments):
@@ -51,10 +56,10 @@ def refused(thing, *arguments):
     return str(caught.value)
 
 
-def test_what_was_fitted_is_whole(linear, boosted, rows):
+def test_what_was_fitted_is_whole(linear, even, rows):
     linear.check_whole()
-    boosted.check_whole()
-    assert boosted.linear_ is not None
+    even.check_whole()
+    assert isinstance(even.posteriors_.models[0].label[0], Forest)
     SCALING.check_whole(3)
     replace(SCALING, tailed=None).check_whole(3)
     X, y, group = rows
@@ -109,34 +114,94 @@ def test_attributes_that_hide_methods(linear):
         del vars(linear)[name]
 
 
-def test_trees_and_their_start(boosted):
-    for name, odd in {"model_": 5, "linear_": 5, "n_jobs": "2", "booster": "other"}.items():
-        kept = getattr(boosted, name)
-        setattr(boosted, name, odd)
-        refused(boosted)
-        setattr(boosted, name, kept)
-    boosted.n_jobs = 0
-    refused(boosted)
-    boosted.n_jobs = None
-    start = boosted.linear_
-    for name, odd in {"columns": None, "means": ONES * np.nan, "features": None,
-                      "coefficients": np.ones(1), "constant": np.inf}.items():  # fmt: skip
-        boosted.linear_ = replace(start, **{name: odd})
-        assert f"LinearStart.{name} must" in refused(boosted)
-    boosted.linear_, boosted.model_ = None, boosted.model_.replace("left_child=", "left_child=9 ")
-    assert refused(boosted).startswith("Tree 0 is not whole")
+EVEN = {  # what no fit sets
+    "n_features_in_": [None, 0, 3.0, True, 4, 2],
+    "columns_": [[0], np.array([0.0]), np.array([3]), np.array([-1]), np.array([[0]])],
+    "encoding_": ["x", 5],
+    "estimator": [5],
+    "posteriors_": [None, 5, "x"],
+    "placer_": [None, 5, "x"],
+}
 
 
-@pytest.mark.parametrize("numbers", [(3,), (-1,), (0.0,), (True,), ("a",), None, [0]])
-def test_columns_that_are_not_there(numbers):
-    refused(SpreadCodes(numbers), 3)
-    refused(SpreadCodes((0,), (numbers,)), 3)
+@pytest.mark.parametrize("name", EVEN)
+def test_an_even_scorer_lacks_or_has_something_else(even, name):
+    for odd in EVEN[name]:
+        setattr(even, name, odd)
+        refused(even)
+    if name not in ("estimator", "encoding_"):
+        delattr(even, name)
+        assert f"EvenScorer.{name} must" in refused(even)
+    for parameter in ("repeats", "smoothness", "folds"):
+        value = vars(even).pop(parameter)
+        assert parameter in refused(even)
+        vars(even)[parameter] = value
+    vars(even)["decision_function"] = None
+    with pytest.raises(ValueError, match="no attribute 'decision_function'"):
+        es.EvenScorer.check_whole(even)
 
 
-@pytest.mark.parametrize("codes", [((3, 1),), ((0, 101),), ((0, -1),), ((0,),), (5,), None])
-def test_codes_that_cannot_be(codes):
-    refused(SpreadCodes((0,), codes), 3)
-    SpreadCodes((0,), ((2, 3), (1, 0))).check_whole(3)
+WRONG_PARTS = {
+    "posteriors_": {
+        "models": [None, (), [], (5,)],
+        "label_powers": [None, np.ones(3), np.array([1.0, np.nan]), np.array([1, 2])],
+        "group_powers": [np.ones(1), np.array([np.inf, 1.0])],
+        "n_groups": [None, 0, 1, 3, 2.0, True],
+    },
+    "placer_": {
+        "knots": [None, 5],
+        "levels": [None, np.ones(3), np.ones((0, 3)), np.full((1, 1), np.nan)],
+        "scale": [None, 0.0, -1.0, np.nan, "x", np.ones(1)],
+        "map": [None, 5],
+        "n_groups": [1, 3, None],
+    },
+}
+
+
+@pytest.mark.parametrize("part", WRONG_PARTS)
+def test_parts_of_an_even_scorer(even, part):
+    whole = getattr(even, part)
+    for name, wrong in WRONG_PARTS[part].items():
+        for odd in wrong:
+            setattr(even, part, replace(whole, **{name: odd}))
+            refused(even)
+    setattr(even, part, whole)
+    even.check_whole()
+
+
+@pytest.mark.parametrize("inner", ["knots", "map"])
+def test_parts_of_the_bars(even, inner):
+    placer = even.placer_
+    whole = getattr(placer, inner)
+    for name, value in vars(whole).copy().items():
+        for odd in (None, "x", np.full(np.shape(value), np.nan), np.ones(7)):
+            even.placer_ = replace(placer, **{inner: replace(whole, **{name: odd})})
+            refused(even)
+    if inner == "map":
+        falling = replace(whole, shares=whole.shares[::-1].copy())
+        even.placer_ = replace(placer, map=falling)
+        assert "rise" in refused(even)
+
+
+def test_models_of_a_fold(even):
+    posteriors = even.posteriors_
+    first = posteriors.models[0]
+    label, (one, other) = first.label, first.groups
+    wrong = [
+        replace(first, label=[]),
+        replace(first, label=[5, *label[1:]]),
+        replace(first, label=tuple(label)),
+        replace(first, label=label[:1]),
+        replace(first, groups=(one,)),
+        replace(first, groups=[one, other]),
+        replace(first, groups=(one, one[:1])),
+        replace(first, groups=(label, label)),  # which lack a feature, the class
+        replace(first, joint=1),
+        replace(first, label=[replace(label[0], classes_=np.array([0, 2])), label[1]]),
+    ]
+    for odd in wrong:
+        even.posteriors_ = replace(posteriors, models=(odd, *posteriors.models[1:]))
+        refused(even)
 
 
 def test_sizes_in_words():

@@ -19,6 +19,7 @@ from evenscore.choosing.path import (
     cluster_for,
     fit_to,
     groups_for,
+    has_path,
     point_name,
 )
 from evenscore.choosing.validation import read_rows_of
@@ -76,7 +77,8 @@ class Given:
         A scorer that can be fitted at all of them together is, when the first one's turn has come.
         """
         names = [point_name(parameter, value) for value in values]
-        if parameter not in getattr(scorer, "varied_together", ()):
+        together = has_path(scorer)
+        if not together and parameter not in getattr(scorer, "varied_together", ()):
             scorers = [at_point(clone(scorer), parameter, value) for value in values]
             return [Turn(n, self.fitting(one)) for n, one in zip(names, scorers, strict=True)]
         known: list[Any] = []
@@ -88,7 +90,11 @@ class Given:
                 columns["sample_weight"] = self.sample_weight
                 grid = [{parameter: value} for value in values]
                 with _untold():
-                    known.extend(clone(scorer).fit_many(self.X, self.y, grid, **columns))
+                    if together:
+                        fitted = clone(scorer).fit(self.X, self.y, **columns)
+                        known.extend(fitted.path(values))
+                    else:
+                        known.extend(clone(scorer).fit_many(self.X, self.y, grid, **columns))
             return known[k]
 
         return [Turn(name, partial(at, k)) for k, name in enumerate(names)]

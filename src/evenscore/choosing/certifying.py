@@ -204,7 +204,11 @@ def certify_path(
     front = [path.points[k] for k in reversed(path.pareto)]  # of equals the more constrained
     front.sort(key=lambda point: np.nan_to_num(point.worst_gap, nan=np.inf))
     values = [point.value for point in front]
-    turns = own.turns(path.scorer, path.points[0].parameter, values)
+    if path.fitted:
+        fitted = [path.fitted[path.points.index(point)] for point in front]
+        turns = [Turn(str(p), itself(one)) for p, one in zip(front, fitted, strict=True)]
+    else:
+        turns = own.turns(path.scorer, path.points[0].parameter, values)
     return choose(turns, held_out, data, asked)
 
 

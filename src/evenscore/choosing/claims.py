@@ -14,18 +14,20 @@ from typing import Any, final
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
 from evenscore.auditing.frames import Backend, data_frame
+from evenscore.choosing.path import has_path
 from evenscore.choosing.validation import (
     balanced,
     constraints_of,
     draw_folds,
+    fitted_once,
     groups_to_score,
     read_rows_of,
+    seeded,
     silent,
     training_rows,
 )
@@ -135,7 +137,7 @@ def claim_prices(
     sensitive_features: Any,
     sample_weight: ArrayLike | None = None,
     cluster: Any = None,
-    cv: int = 5,
+    cv: int | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     confidence_level: float = 0.95,
@@ -144,8 +146,9 @@ def claim_prices(
     """What it costs to close each kind of gap by itself, and all of them together.
 
     A scorer is learned with no constraint, with each kind of gap that its constraints ask for, and
-    with all. Scores of rows not trained on are pooled over the folds as `tradeoff_path` does, and
-    intervals account for what it says.
+    with all: `EvenScorer` once, its bars being found anew, any other for each claim and fold. AUC
+    and gaps are those of rows not trained on, as `tradeoff_path` has them, and intervals account
+    for what it says.
 
     Parameters
     ----------
@@ -178,15 +181,30 @@ def claim_prices(
     [0, 1, 1, 2]
     """
     constraints = constraints_of(scorer)
-    check_count(cv, "cv", 2)
     check_level(confidence_level)
     rng = np.random.default_rng(seed_of(random_state))
-    scorer = clone(scorer)
-    if scorer.get_params().get("random_state", 0) is None:
-        scorer.set_params(random_state=int(rng.integers(2**31)))
-    data = read_rows_of(X, y, sensitive_features, sample_weight, cluster)
-    folds = draw_folds(data, cv, rng)
+    settings = EstimateSettings(confidence_level)
+    rows = (X, y, sensitive_features, sample_weight, cluster)
+    scorer, data = seeded(scorer, rng), read_rows_of(*rows)
     wanted = _claims(constraints, data)
+
+    def prices(tables: Sequence[Any], fine: Sequence[bool]) -> ClaimPrices:
+        claims = []
+        for (kinds, _), table, converged in zip(wanted, tables, fine, strict=True):
+            auc, _ = auc_estimates(table, confidence_level=confidence_level)
+            gaps = tuple(family_estimates(table, constraints, settings))
+            claims.append(Claim(kinds, auc, gaps, converged))
+        return ClaimPrices(tuple(claims))
+
+    if has_path(scorer):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", PriceWarning)  # prices are what is shown
+            once = fitted_once(scorer, cv, *rows)
+            scorers = [once.under(list(families)) for _, families in wanted]
+        return prices([one.left_out_.table for one in scorers], [s.converged_ for s in scorers])
+    cv = check_count(5 if cv is None else cv, "cv", 2)
+    folds = draw_folds(data, cv, rng)
     tasks = [(claim, fold) for claim in range(len(wanted)) for fold in range(cv)]
     scores, converged = np.empty((len(wanted), len(data))), [True] * len(wanted)
     with progress("claim_prices", len(tasks), verbose=verbose) as advance:
@@ -199,14 +217,7 @@ def claim_prices(
             scores[claim, tested] = standardise(score, balanced(data, tested)).score
             converged[claim] &= fine
             advance(f"claim {claim + 1} of {len(wanted)}, fold {fold + 1}")
-    settings = EstimateSettings(confidence_level=confidence_level)
-    claims = []
-    for (kinds, _), score, fine in zip(wanted, scores, converged, strict=True):
-        grouped = data.grouped(score)
-        auc, _ = auc_estimates(grouped, confidence_level=confidence_level)
-        gaps = family_estimates(grouped, constraints, settings)
-        claims.append(Claim(kinds, auc, tuple(gaps), fine))
-    return ClaimPrices(tuple(claims))
+    return prices([data.grouped(score) for score in scores], converged)
 
 
 def _claims(

@@ -14,6 +14,7 @@ from evenscore.auditing.frames import Backend, data_frame
 from evenscore.auditing.plain import to_plain
 from evenscore.auditing.showable import Showable, renderer
 from evenscore.gaps import as_constraints
+from evenscore.gaps.family import with_tolerance
 from evenscore.inference.estimate import Estimate, percent
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ class TradeoffPath(Showable):
         The class and group with the fewest.
     cluster : column, or several, optional
         Which rows belong together, if that was said.
+    fitted : tuple of scorers, optional
+        Those of the points, fitted on all rows, if the path needed them.
 
     Examples
     --------
@@ -130,6 +133,7 @@ class TradeoffPath(Showable):
     sample_weight: Any
     smallest_cell: tuple[str, int]
     cluster: Any = None
+    fitted: tuple[Any, ...] = ()
 
     shown_as: ClassVar[str] = "tradeoff"
 
@@ -157,7 +161,10 @@ class TradeoffPath(Showable):
         in the way. The same rows chose the point, report it and are fitted on: audit the scorer on
         other rows. It is told the clusters, if there are any.
         """
-        scorer = self.scorer_at(self.chosen(tolerance))
+        chosen = self.chosen(tolerance)
+        if self.fitted:
+            return self.fitted[self.points.index(chosen)]
+        scorer = self.scorer_at(chosen)
         columns = self.sensitive_features, self.sample_weight, self.cluster
         return fit_to(scorer, self.X, self.y, *columns)
 
@@ -373,4 +380,12 @@ def at_point(scorer: Any, parameter: Parameter, value: float) -> Any:
     free = dict.fromkeys({"tolerance", "strength"} & set(scorer.get_params()))
     if math.isinf(value):
         return scorer.set_params(**free, constraints=())
+    if parameter not in free:  # tolerances are those of its constraints
+        asked = as_constraints(scorer.constraints)
+        return scorer.set_params(constraints=[with_tolerance(one, value) for one in asked])
     return scorer.set_params(**{**free, parameter: value})
+
+
+def has_path(scorer: Any) -> bool:
+    """Whether a scorer, once fitted, gives those at other tolerances with hardly more work."""
+    return hasattr(scorer, "path") and hasattr(scorer, "under")

@@ -21,7 +21,9 @@ from evenscore.choosing.path import (
     TradeoffPoint,
     at_point,
     cluster_for,
+    fit_to,
     groups_for,
+    has_path,
 )
 from evenscore.gaps import EstimateSettings, GapFamily, as_constraints
 from evenscore.gaps.family import family_estimates
@@ -32,13 +34,13 @@ from evenscore.learning.parameters import seed_of
 from evenscore.learning.price import PriceWarning
 from evenscore.learning.progress import progress
 from evenscore.learning.repaired import RepairedScorer
+from evenscore.learning.task import TOLERANCES
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Bools, Floats, Ints
 from evenscore.scores.labels import label_text
 from evenscore.scores.reading import read_rows
 from evenscore.scores.sources import to_array
 
-TOLERANCES = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)  # each half of the one before, or so
 STRENGTHS = (0.0, 0.25, 0.5, 1.0, 5.0, 10.0)  # the paper's
 
 
@@ -52,13 +54,17 @@ def tradeoff_path(
     strengths: Sequence[float] | None = None,
     sample_weight: ArrayLike | None = None,
     cluster: Any = None,
-    cv: int = 5,
+    cv: int | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     confidence_level: float = 0.95,
     verbose: bool | int = False,
 ) -> TradeoffPath:
     """AUC against the gaps of a scorer's constraints, over tolerances or strengths.
+
+    `EvenScorer` is fitted once, and its bars are found anew for every tolerance: AUC and gaps are
+    those of the rows left out by its own folds. Any other scorer is fitted anew for every point and
+    fold, as follows.
 
     Folds are drawn within every class and group, and keep clusters whole. The scores of the rows
     left out are standardised fold by fold (mean 0, standard deviation 1, every fold weighted to the
@@ -92,8 +98,8 @@ def tradeoff_path(
         of several columns their combinations. Folds keep clusters whole, as even over classes and
         groups as that allows, and intervals go by clusters. The scorer is told, if its `fit` takes
         clusters.
-    cv : int, default 5
-        The number of folds.
+    cv : int, optional
+        The number of folds; by default 5, or those that the scorer has of its own.
     random_state : int, optional
         Draws the folds, and the seed of a scorer that has none.
     n_jobs : int, optional
@@ -126,11 +132,27 @@ def tradeoff_path(
     """
     constraints = constraints_of(scorer)
     parameter, values = grid_of(scorer, constraints, tolerances, strengths)
-    check_count(cv, "cv", 2)
     check_level(confidence_level)
-    rng = np.random.default_rng(seed_of(random_state))
-    scorer = seeded(scorer, rng)
-    data = read_rows_of(X, y, sensitive_features, sample_weight, cluster)
+    rng, estimated = (
+        np.random.default_rng(seed_of(random_state)),
+        EstimateSettings(confidence_level),
+    )
+    rows = (X, y, sensitive_features, sample_weight, cluster)
+    scorer, data = seeded(scorer, rng), read_rows_of(*rows)
+
+    def path(tables: Sequence[Any], fine: Sequence[bool], fitted: tuple[Any, ...]) -> TradeoffPath:
+        points = []
+        for value, table, converged in zip(values, tables, fine, strict=True):
+            auc, _ = auc_estimates(table, confidence_level=confidence_level)
+            gaps = tuple(family_estimates(table, constraints, estimated))
+            points.append(TradeoffPoint(parameter, value, auc, gaps, converged))
+        return TradeoffPath(scorer, tuple(points), *rows[:4], _smallest_cell(data), cluster, fitted)
+
+    if has_path(scorer):
+        scorers = fitted_once(scorer, cv, *rows).path(values)
+        tables = [one.left_out_.table for one in scorers]
+        return path(tables, [one.converged_ for one in scorers], tuple(scorers))
+    cv = check_count(5 if cv is None else cv, "cv", 2)
     folds = draw_folds(data, cv, rng)
     # Some scorers are fitted together, if they say so; all others one by one.
     together = parameter in getattr(scorer, "varied_together", ())
@@ -149,14 +171,19 @@ def tradeoff_path(
                 scores[value][folds == fold] = standardise(score, share).score
                 converged[value] &= fine
             advance(f"{parameter} {part[-1]:g}, fold {fold + 1}")
-    points, estimated = [], EstimateSettings(confidence_level=confidence_level)
-    for value in values:
-        grouped = data.grouped(scores[value])
-        auc, _ = auc_estimates(grouped, confidence_level=confidence_level)
-        gaps = family_estimates(grouped, constraints, estimated)
-        points.append(TradeoffPoint(parameter, value, auc, tuple(gaps), converged[value]))
-    rows = (X, y, sensitive_features, sample_weight)
-    return TradeoffPath(scorer, tuple(points), *rows, _smallest_cell(data), cluster)
+    tables = [data.grouped(scores[value]) for value in values]
+    return path(tables, [converged[value] for value in values], ())
+
+
+def fitted_once(scorer: Any, folds: int | None, *rows: Any) -> Any:
+    """A scorer with a path of its own, fitted on all rows, given as for `fit_to`."""
+    own = clone(scorer)
+    if folds is not None:
+        own.set_params(folds=folds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", PriceWarning)  # prices are what a path shows
+        return fit_to(own, *rows)
 
 
 def constraints_of(scorer: Any) -> list[GapFamily]:
@@ -167,7 +194,7 @@ def constraints_of(scorer: Any) -> list[GapFamily]:
             "at several tolerances and compare gaps_ instead."
         )
     known = scorer.get_params() if hasattr(scorer, "get_params") else {}
-    for name in ("constraints", "strength"):
+    for name in ("constraints",) if has_path(scorer) else ("constraints", "strength"):
         if name not in known:
             kind = type(scorer).__name__
             raise TypeError(f"tradeoff_path varies constrained scorers: {kind} has no {name}.")
@@ -186,7 +213,9 @@ def grid_of(
     """What is varied, and its values from the least to the most constrained."""
     if tolerances is not None and strengths is not None:
         raise ValueError("Give tolerances or strengths, not both.")
-    takes_tolerance = "tolerance" in scorer.get_params()
+    takes_tolerance = has_path(scorer) or "tolerance" in scorer.get_params()
+    if has_path(scorer) and strengths is not None:
+        raise ValueError(f"{type(scorer).__name__} takes tolerances, not strengths.")
     if tolerances is not None and not takes_tolerance:
         raise ValueError(f"{type(scorer).__name__} takes a strength, not a tolerance.")
     by_strength = tolerances is None and (
@@ -208,7 +237,7 @@ def grid_of(
     if by_strength:
         return "strength", values
     for constraint in constraints:
-        if constraint.tolerance is not None:
+        if constraint.tolerance is not None and not has_path(scorer):
             raise ValueError(
                 f"{constraint.name} has a tolerance of its own, {constraint.tolerance:g}, which "
                 "tolerances cannot vary: leave it out."

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from filecmp import cmp
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
+import numpy as np
 from typer import Argument, Option
 
 from evenscore.cli.errors import say, working
@@ -21,6 +22,9 @@ from evenscore.gaps.catalogue import constraint_names
 from evenscore.gaps.cuts import DEFAULT_CUTS
 from evenscore.gaps.words import SelectedIs, Words
 from evenscore.inference.estimate import check_between
+
+if TYPE_CHECKING:
+    from evenscore.files.features import TrainingRows
 
 Read = TypeVar("Read")
 
@@ -232,9 +236,17 @@ class Gaps:
 class Learner:
     """What kind of score to learn, and from which columns."""
 
-    model: Annotated[Literal["boosted", "linear"], Option(help="The kind of score to learn.")] = (
-        "boosted"
-    )
+    model: Annotated[
+        Literal["even", "linear"],
+        Option(
+            help="The kind of score to learn: even, over a classifier's chances, or linear, with "
+            "one weight per feature."
+        ),
+    ] = "even"
+    estimator: Annotated[
+        Literal["blend", "trees", "logistic"],
+        Option(help="The classifier of --model even: boosted trees, a logistic regression, both."),
+    ] = "blend"
     features: Annotated[
         str | None,
         Option(help="The columns to learn from, such as a,b,c.", show_default="all others"),
@@ -247,9 +259,11 @@ class Learner:
     ] = False
     seed: Seed = 0
 
-    def scorer(self, constraints: list[str | GapFamily], **options: Any) -> Any:
+    def scorer(self, constraints: list[str | GapFamily], tolerance: float | None = None) -> Any:
         """A scorer that is not fitted yet."""
-        from evenscore.learning.boosted import BoostedScorer
+        from evenscore.gaps import as_constraints
+        from evenscore.gaps.family import with_tolerance
+        from evenscore.learning.even import EvenScorer
         from evenscore.learning.linear import LinearScorer
 
         if not constraints:
@@ -258,22 +272,53 @@ class Learner:
                 "with the cuts that will be used; or --constraint, or --roc-rates. `evenscore "
                 "constraints` lists them."
             )
-        kinds = {"boosted": BoostedScorer, "linear": LinearScorer}
-        return kinds[self.model](constraints, random_state=self.seed, **options)
+        asked = as_constraints(constraints)
+        if tolerance is not None:
+            asked = [with_tolerance(one, tolerance) for one in asked]
+        if self.model == "even":
+            own = None if self.estimator == "blend" else self.estimator
+            scorer = EvenScorer(asked, own, random_state=self.seed)
+            try:
+                scorer.check_parameters()
+            except TypeError as error:
+                raise ValueError(f"{error} Or take --model linear.") from None
+            return scorer
+        if self.estimator != "blend":
+            raise ValueError("--estimator is for --model even.")
+        return LinearScorer(asked, random_state=self.seed)
 
     def rows(self, source: Source, clusters: list[str] | None, *, quiet: bool) -> Any:
-        """The rows to learn from; how many lacked a value is said, if any did."""
+        """The rows to learn from; how many lacked a value is said, if any did.
+
+        Features that state the group are left out, and named, unless groups are to be features.
+        """
         from evenscore.files.features import read_training
 
-        rows = source.read(
-            read_training,
-            quiet=quiet,
-            clusters=clusters or (),
-            features=None if self.features is None else [self.features],
-            exclude=self.exclude or [],
-            include_groups=self.include_group,
-            allow_missing=self.model == "boosted",
-        )
+        def read(exclude: list[str]) -> Any:
+            return source.read(
+                read_training,
+                quiet=quiet,
+                clusters=clusters or (),
+                features=None if self.features is None else [self.features],
+                exclude=exclude,
+                include_groups=self.include_group,
+                allow_missing=self.model == "even",
+            )
+
+        rows, left_out = read(self.exclude or []), list[str]()
+        if not self.include_group:
+            left_out = _telling(rows)
+        if left_out:
+            names = ", ".join(left_out)
+            if len(left_out) == len(rows.features):
+                raise ValueError(f"There is nothing to learn from: the group is stated by {names}.")
+            say(
+                f"Note: left out, since {'it states' if len(left_out) == 1 else 'they state'} the "
+                f"group, which a score should not need: {names}. --include-group keeps "
+                f"{'it' if len(left_out) == 1 else 'them'}.",
+                quiet=quiet,
+            )
+            rows = read([*(self.exclude or []), *left_out])
         say_read(rows.people, quiet=quiet)
         return rows
 
@@ -289,7 +334,7 @@ class Learner:
             quiet=quiet,
             features=known.features,
             clusters=clusters or (),
-            allow_missing=self.model == "boosted",
+            allow_missing=self.model == "even",
         )
         say_read(rows.people, quiet=quiet)
         return rows
@@ -383,6 +428,18 @@ class Called:
             names[label.strip()] = name.strip()
         given = {one.name: getattr(self, one.name) for one in fields(Words) if one.name != "groups"}
         return Words(**given, groups=tuple(names.items()))
+
+
+def _telling(rows: "TrainingRows") -> list[str]:
+    """The features that state the group, by name."""
+    from evenscore.learning.telling import telling_columns
+    from evenscore.learning.training_set import TrainingSet
+
+    people = rows.people.rows
+    codes = people.codes.astype(np.intp, copy=False)
+    columns = telling_columns(TrainingSet(rows.X, people.positive, codes, people.groups, None))
+    owner = np.repeat(np.arange(len(rows.features)), [one.width for one in rows.features])
+    return [rows.features[k].name for k in np.unique(owner[columns]).tolist()]
 
 
 def say_read(people: People, *, quiet: bool) -> None:

@@ -46,10 +46,6 @@ def tradeoff(
             "--certify or --hold-out, the best that is certified."
         ),
     ] = None,
-    strengths: Annotated[
-        str | None,
-        Option(help="Instead of tolerances: what a gap costs, in AUC, such as 0.25,1,5."),
-    ] = None,
     prices: Annotated[
         bool,
         Option(
@@ -57,8 +53,10 @@ def tradeoff(
             help="First show what each of several rates costs by itself.",
         ),
     ] = True,
-    folds: Annotated[int, Option(help="Number of folds of the cross-validation.")] = 5,
-    jobs: Annotated[int, Option(help="Number of parallel fits.")] = 1,
+    folds: Annotated[
+        int | None, Option(help="Number of folds.", show_default="3, with --model linear 5")
+    ] = None,
+    jobs: Annotated[int, Option(help="Number of parallel fits, with --model linear.")] = 1,
     output: Annotated[
         Path | None,
         Option("--output", "-o", help="The certified model to write, a .skops file, if any."),
@@ -69,8 +67,8 @@ def tradeoff(
 ) -> None:
     r"""Show what fairness costs: AUC against the worst gap, by tolerance.
 
-    A score is learned for each tolerance and fold, and judged on the rows
-    left out. If several rates should be equal, the price of each by itself
+    A score is learned for each tolerance, and judged on rows that the models
+    which score them have not seen. If several rates should be equal, the price of each by itself
     comes first: to ask for all may cost much, and to close one gap may open
     another. The rows left out also choose the point that --tolerance marks:
     audit the chosen score on other rows. If there are several rows per person,
@@ -112,7 +110,7 @@ def tradeoff(
         )
     sources = [source.table] if proof.certify is None else [source.table, proof.certify]
     check_outputs(*sources, model=output, html=html, json=json)
-    at, penalties = numbers(tolerances, "--tolerances"), numbers(strengths, "--strengths")
+    at = numbers(tolerances, "--tolerances")
     scorer = learner.scorer(gaps.constraints())
     several = len(gaps.rates()) > 1
     with sentences(quiet=quiet):
@@ -134,9 +132,7 @@ def tradeoff(
         claims = None
         if prices and several:
             claims = claim_prices(scorer, *rows_of_people, **columns_of_people)
-        path = tradeoff_path(
-            scorer, *rows_of_people, tolerances=at, strengths=penalties, **columns_of_people
-        )
+        path = tradeoff_path(scorer, *rows_of_people, tolerances=at, **columns_of_people)
         certified = None
         if tolerance is not None and proof.asked:
             certified = _certified(path, others, tolerance, proof, learner.seed, quiet=quiet)

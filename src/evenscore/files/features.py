@@ -265,7 +265,7 @@ def read_training(
         known, others = find_features(usable) if usable else ([], [])
         refuse_columns(table, [*problems, *odd, *others])
         checks = columns.checks() + feature_checks(found, known, allow_missing=allow_missing)
-        advice = DROP if allow_missing else f"{DROP}, or fit --model boosted, which takes them"
+        advice = DROP if allow_missing else f"{DROP}, or fit --model even, which takes them"
         total, kept, _ = refuse(table, checks, drop_missing=drop_missing, option=advice)
         rows, arrays = columns.read(kept, total, feature_select(found, known), pos_label=pos_label)
         return TrainingRows(rows, tuple(known), feature_matrix(arrays, known))

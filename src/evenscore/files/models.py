@@ -10,7 +10,7 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path, PurePath
 from typing import Any
@@ -24,7 +24,7 @@ from evenscore.files.ordinary import read_whole
 from evenscore.learning.wholeness import check_names, part_of
 from evenscore.scores.arrays import Floats
 
-FORMAT_VERSION = "3"
+FORMAT_VERSION = "4"
 
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the first date that a zip archive can hold
 _UNIX, _MODE = 3, 0o600 << 16
@@ -33,23 +33,30 @@ TRUSTED = frozenset(
     {
         "evenscore.files.features.Feature",
         "evenscore.files.models.TableModel",
+        "evenscore.gaps.auc.AucConstraint",
+        "evenscore.gaps.catalogue.Notion",
+        "evenscore.gaps.catalogue.Population",
         "evenscore.gaps.curves.CurveConstraint",
         "evenscore.gaps.cuts.Cuts",
         "evenscore.gaps.rates.RateConstraint",
         "evenscore.gaps.roc.RocConstraint",
         "evenscore.inference.estimate.Estimate",
         "evenscore.inference.estimate.GapTest",
-        "evenscore.learning.boosted.BoostedScorer",
+        "evenscore.learning.bars.PositionMap",
         "evenscore.learning.calibrating.Calibration",
         "evenscore.learning.encoding.FeatureEncoding",
-        "evenscore.learning.encoding.SpreadCodes",
+        "evenscore.learning.even.EvenScorer",
         "evenscore.learning.features.FeatureScaling",
         "evenscore.learning.group_feature.GroupFeature",
         "evenscore.learning.price.Price",
         "evenscore.learning.task.History",
         "evenscore.learning.linear.LinearScorer",
-        "evenscore.learning.boosting.LinearStart",
-        "evenscore.learning.diagnosis.GapOutcome",
+        "evenscore.learning.placing.Placer",
+        "evenscore.learning.plain_models.Forest",
+        "evenscore.learning.plain_models.Line",
+        "evenscore.learning.posteriors.FoldModels",
+        "evenscore.learning.posteriors.Posteriors",
+        "evenscore.placement.bars.Knots",
     }
 )
 """The types that a model file may hold beside those of NumPy and scikit-learn that skops knows."""
@@ -79,6 +86,7 @@ class TableModel:
     def check_whole(self) -> None:
         """Refuse what was read from a file and lacks something, or holds something else."""
         from evenscore.learning.base import FairScorer
+        from evenscore.learning.even import EvenScorer
 
         check_names(self)
         for name in ("label", "positive", "evenscore_version"):
@@ -93,7 +101,7 @@ class TableModel:
         if len({feature.name for feature in features}) < len(features):
             raise ValueError("TableModel.features names a column twice.")
         scorer = getattr(self, "scorer", None)
-        if not isinstance(scorer, FairScorer):
+        if not isinstance(scorer, FairScorer | EvenScorer):
             raise ValueError("TableModel.scorer must be a scorer.")
         scorer.check_whole()
         width = sum(feature.width for feature in features)
@@ -112,6 +120,7 @@ def save_model(path: str | PathLike[str], model: TableModel) -> Path:
     require("Writing a model", "skops")
     import skops.io
 
+    model = replace(model, scorer=model.scorer.stored())
     return write_atomically(path, canonical(skops.io.dumps(model)))
 
 

@@ -440,7 +440,7 @@ class AucConstraint(GapFamily):
             raise ValueError(
                 f"{self.name} compares people within groups, and increasing maps of groups do not "
                 "change how a group is ranked: no repair can meet it, but a learned score can "
-                "(LinearScorer, BoostedScorer)."
+                "(EvenScorer, LinearScorer)."
             )
         n_pairs = n_groups * (n_groups - 1) // 2
         n_free = n_pairs if self.definition.compares_others else n_groups - 1

@@ -319,7 +319,7 @@ class CurveConstraint(GapFamily):
         """None: no map of a whole group changes how its own people are ranked."""
         raise ValueError(
             f"{self.name} cannot be repaired, since one increasing map per group does not change a "
-            "group's own ROC curve; a learned score can meet it (LinearScorer, BoostedScorer)."
+            "group's own ROC curve; a learned score can meet it (LinearScorer)."
         )
 
 

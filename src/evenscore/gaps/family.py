@@ -9,6 +9,7 @@ one file with one subclass: nothing else asks which family it has.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import combinations, groupby
 from numbers import Real
@@ -553,3 +554,16 @@ def largest(values: Floats) -> float:
         raise ValueError("There is no gap to choose from: a gap needs at least two groups.")
     sizes = np.where(np.isnan(values), np.inf, np.abs(values))
     return float(values[int(np.argmax(sizes))])
+
+
+def with_tolerance(family: GapFamily, tolerance: float) -> GapFamily:
+    """The same family with another tolerance.
+
+    >>> from evenscore.gaps import RateConstraint
+    >>> with_tolerance(RateConstraint("fnr"), 0.1).tolerance
+    0.1
+    """
+    check_tolerance(tolerance)
+    other = copy(family)
+    object.__setattr__(other, "tolerance", tolerance)  # it is frozen
+    return other

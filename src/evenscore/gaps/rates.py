@@ -562,7 +562,7 @@ class RateConstraint(GapFamily):
                 raise ValueError(
                     f"{rate.name} cannot be repaired: a map per group moves the cut of the group, "
                     f"and {rate.name} {why} (repair aligns {able}). It can be audited, and learned "
-                    "(LinearScorer, BoostedScorer)."
+                    "(EvenScorer, LinearScorer)."
                 )
         return Alignment(common=CommonTarget(self.entries, self.cuts, bool(guards)))
 

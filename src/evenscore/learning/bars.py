@@ -88,6 +88,15 @@ _REACH = 0.35  # log-odds of a group, around a level, over which bars are averag
 _LEAST = 20  # people that a bar is said of
 
 
+def _short(odds: float) -> str:
+    """Two digits, however large.
+
+    >>> _short(0.123), _short(1234.0)
+    ('0.12', '1,234')
+    """
+    return f"{odds:.2g}" if odds < 99.5 else f"{odds:,.0f}"
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Bars:
@@ -150,16 +159,16 @@ class Bars:
         high, low = (self.odds[cut, group, level] for level in ends)
         text = (
             f"At the cut with {self.cuts[cut]} above it, a person who is "
-            f"{self.likely[ends[0]]:.0%} likely {self.groups[group]} needs odds of {high:.2g}"
+            f"{self.likely[ends[0]]:.0%} likely {self.groups[group]} needs odds of {_short(high)}"
         )
         if ends[0] == ends[1]:
             return f"{text}."
-        return f"{text}, one who is {self.likely[ends[1]]:.0%} likely {low:.2g}."
+        return f"{text}, one who is {self.likely[ends[1]]:.0%} likely {_short(low)}."
 
     def __str__(self) -> str:
         if self.are_common:
             needed = ", ".join(
-                f"{np.nanmean(odds):.2g} ({cut})"
+                f"{_short(np.nanmean(odds))} ({cut})"
                 for cut, odds in zip(self.cuts, self.odds, strict=True)
             )
             return f"Everyone needs the same odds: {needed}."

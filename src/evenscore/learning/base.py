@@ -4,7 +4,6 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,14 +18,12 @@ from sklearn.utils.validation import (
 from threadpoolctl import threadpool_limits
 
 from evenscore.gaps import ConstraintLike, GapFamily, as_constraints
-from evenscore.gaps.family import family_values
 from evenscore.learning.calibrating import Calibration, has_probabilities
-from evenscore.learning.cross_fitting import CrossFitted, cross_fit
-from evenscore.learning.diagnosis import diagnose
+from evenscore.learning.cross_fitting import cross_fit
 from evenscore.learning.encoding import FeatureEncoding
 from evenscore.learning.features import FeatureReader
 from evenscore.learning.group_feature import GroupFeature
-from evenscore.learning.guarding import compared, price_of
+from evenscore.learning.left_out import LeftOut, squared_distances
 from evenscore.learning.objective import standardise
 from evenscore.learning.parameters import (
     check_count,
@@ -36,7 +33,7 @@ from evenscore.learning.parameters import (
     seed_of,
 )
 from evenscore.learning.price import PriceWarning
-from evenscore.learning.task import History, Task
+from evenscore.learning.task import SLACK, History, Task
 from evenscore.learning.training_set import (
     TrainingSet,
     cut_at_prevalence,
@@ -72,22 +69,16 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
     strength : float or list of floats, optional
         Instead of a tolerance: the penalty λ of the objective AUC − λ Σ |gap|, one for all
         constraints or one for each.
-    guards : bool, default True
-        With a tolerance, constrain the cuts around those asked for too, so that gaps do not return
-        on new data; two standard errors more than the tolerance are left there.
     use_groups : bool, default False
         The group is a feature, too, and needed to score. Such a score treats people of different
         groups differently. Where decisions must not depend on group membership this may be
         unlawful, whatever the aim: ask first.
-    validation_fraction : float, default 0
-        Share of the rows kept aside, on which `gaps_["validation"]` is measured.
-    cross_fit : int, default 0
-        If at least 2, the number of folds in which gaps are measured on rows not trained on:
-        `gaps_["cross_fit"]`. Where such a gap is certain to exceed the tolerance, training aims
-        lower and gaps are measured again. `predict_proba` is calibrated on the same rows. Costs
-        `cross_fit` more fits, or twice that.
+    folds : int, default 3
+        Gaps and the price are told of rows left out: so many more scorers, each learned without one
+        fold, score it, and as many without constraints. `predict_proba` is calibrated on the same
+        rows. With 0 all is told of the rows trained on, which flatters.
     random_state : int, optional
-        Which rows are kept aside, and whatever a subclass draws.
+        Draws the folds, always the same by default, and whatever a subclass draws.
     verbose : bool, default False
         Show a progress bar, on a terminal or in a notebook.
 
@@ -104,30 +95,26 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
     intercept_ : float
         Added to the raw score, so that 0 is where as many training rows are above as are positive.
     calibration_ : Calibration or None
-        With `cross_fit`, the increasing map from the score to the probability of the second class.
-    gap_names_ : list of str
-        What each gap is called, in the order of `gaps_`, `verdicts_` and `history_`.
-    gaps_ : dict
-        Gaps with intervals, as lists of `Estimate`: on the training rows ("train"), if the learner
-        knows, as they are expected on new rows like these ("expected") and, if there are any, on
-        rows held out ("validation") and by cross-fitting ("cross_fit"). Intervals are about this
-        scorer in the population (with `cluster`, by clusters); those by cross-fitting also account
-        for the folds' scorers being others. Each gap has its own, not adjusted for the others.
-    verdicts_ : list of GapOutcome
-        For each gap, whether its tolerance is reached on rows not trained on, by the interval of
-        `gaps_` and with what that accounts for, and, if not, why; empty with a strength.
+        With folds, the increasing map from the score to the probability of the second class.
+    gaps_ : list of Estimate
+        The gaps with intervals, by folds. Intervals are about this scorer in the population (with
+        `cluster`, by clusters), and account for the folds' scorers being others. Each gap has its
+        own, not adjusted for the others; verdicts are.
+    verdicts_ : list of str
+        For each gap whether it is within its tolerance, and how sure that is; empty with a strength
+        or without folds.
     price_ : Price or None
-        What the constraints cost: AUC and largest gap of the same scorer without constraints, of
-        this one, and of the score without constraints after a repair that knows the group. A fit
-        warns (`PriceWarning`) of a price above 0.02 and of a score that ranks below chance. None
-        without constraints.
+        AUC and largest gap on these rows, against the same scorer without constraints. A fit warns
+        (`PriceWarning`) of a price above 0.02 and of a score that ranks below chance. None without
+        constraints or folds.
     converged_ : bool
-        Whether training reached every tolerance, or left no more than chance explains (a standard
-        error of the gap), what is known to return on new rows included;
-        with a strength, whether the objective had stopped rising.
+        With a tolerance, whether it is reached in training and no gap of rows left out is certain
+        to be beyond it; with a strength, whether the objective had stopped rising.
+    left_out_ : LeftOut or None
+        The rows left out with their scores. Not kept in files.
     history_ : History
-        Objective, AUC, gaps and multipliers at every update of the multipliers; also those of the
-        scores that the fair one is compared with. The scorer is the best of all entries (`chosen`).
+        Objective, AUC, gaps and multipliers at every update of the multipliers. The scorer is the
+        best of all entries (`chosen`).
 
     Examples
     --------
@@ -138,7 +125,7 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
     >>> from evenscore.datasets import make_square
     >>> from evenscore.learning import History
     >>> class BestFeature(FairScorer):
-    ...     def learn(self, train, held_out, task):
+    ...     def learn(self, train, task):
     ...         objective, history = task.objective(train), History()
     ...         merits = []
     ...         for feature in train.X.T:
@@ -157,22 +144,20 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
     >>> scorer.best_, scorer.converged_
     (1, True)
     >>> print(scorer.verdicts_[0])
-    intra_group, 0 and 1: reached in training, -0.272 in training, tolerance 0.4.
+    intra_group, 0 and 1: within 0.4, -0.272 (-0.329 to -0.215) on rows not trained on.
     """
 
     constraints: ConstraintLike = ()
     _: KW_ONLY
     tolerance: float | None = None
     strength: float | Sequence[float] | None = None
-    guards: bool = True
     use_groups: bool = False
-    validation_fraction: float | None = 0.0
-    cross_fit: int = 0
+    folds: int = 3
     random_state: Any = None
     verbose: bool | int = False
 
-    guarded: ClassVar[bool] = True
-    """Whether the scorer is compared with one without constraints, and its price is told."""
+    advice: ClassVar[str] = ""
+    """What to do where a tolerance is not reached in training, after a semicolon."""
     varied_together: ClassVar[tuple[str, ...]] = ()
     """Parameters that a method `fit_many`, if there is one, varies in one program."""
 
@@ -197,20 +182,18 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
     # ------------------------------------------------------------------ for subclasses
 
     @abstractmethod
-    def learn(self, train: TrainingSet, held_out: TrainingSet | None, task: Task) -> History:
+    def learn(self, train: TrainingSet, task: Task) -> History:
         """Learn, setting the attributes that `raw_score` needs, and report what happened.
 
-        It is called on all rows by `fit`, and on some of them by cross-fitting; it should depend
-        on the parameters, on `n_features_in_` and on its arguments only.
+        It is called on all rows by `fit`, and on some of them for each fold; it should depend on
+        the parameters, on `n_features_in_` and on its arguments only.
 
         Parameters
         ----------
         train : TrainingSet
             Rows to learn from.
-        held_out : TrainingSet or None
-            Rows that were kept aside, for instance to choose the best iterate.
         task : Task
-            The constraints, and how large gaps may be.
+            The constraints, and how large gaps may be; none to learn the best ranking.
 
         Returns
         -------
@@ -250,16 +233,9 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
         """Refuse bad parameters; a subclass checks its own after calling this."""
         check_number(self, "tolerance", 0.0, 1.0, optional=True)
         check_strength(self.strength)
-        check_count(self, "cross_fit", 0)
-        if self.cross_fit == 1:
-            raise ValueError("cross_fit must be 0 or at least 2 folds, not 1.")
-        share = self.held_out_share(0)
-        if not isinstance(share, Real) or not 0.0 <= float(share) < 1.0:
-            raise ValueError(f"validation_fraction must be at least 0 and below 1, not {share!r}.")
-
-    def held_out_share(self, n: int) -> Any:
-        """The share of n rows to hold out: the parameter, unless a subclass has a better idea."""
-        return self.validation_fraction
+        check_count(self, "folds", 0)
+        if self.folds == 1:
+            raise ValueError("folds must be 0 or at least 2, not 1.")
 
     # ------------------------------------------------------------------ fitting
 
@@ -289,9 +265,9 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
         cluster : column, or several, optional
             Who or what each row is about, where there are several rows per person, household or
             branch; of several columns their combinations. Intervals of gaps then go by clusters,
-            and whoever is trained on in one row is never tested on in another: folds and rows held
-            out keep clusters whole, as even over classes and groups as that allows. What is
-            learned from given rows does not depend on it.
+            and whoever is trained on in one row is never tested on in another: folds keep clusters
+            whole, as even over classes and groups as that allows. What is learned from given rows
+            does not depend on it.
 
         Returns
         -------
@@ -322,28 +298,11 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
             What a user has to be told.
         """
         task = self.task() if task is None else task
-        train, held_out = self.hold_out(data)
-        crossed = None
         # Products of some thousand rows are too small to share out among threads.
         with threadpool_limits(1 if len(data) < _MANY else None, user_api="blas"):
-            if self.cross_fit:
-                rng = np.random.default_rng(seed_of(self.random_state))
-                crossed, task = cross_fit(self, data, task, int(self.cross_fit), rng)
-            history = self.learn(train, held_out, task)
-            return self._finish(data, train, held_out, task, history, crossed)
-
-    def become(self, other: Self) -> None:
-        """Take over what another scorer of the kind has learned.
-
-        Parameters
-        ----------
-        other : FairScorer
-            With the same parameters, learned on rows with the same features.
-        """
-        known = set(self.known_by_reading)
-        for name, value in vars(other).items():
-            if name.endswith("_") and name not in known:
-                setattr(self, name, value)
+            history = self.learn(data, task)
+            self._finish(data, task, history)
+            return self._told(data, task, history)
 
     def know(self, reader: "FairScorer") -> None:
         """Take over what reading rows has told another scorer of the kind.
@@ -356,24 +315,6 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
         for name in self.known_by_reading:
             if hasattr(reader, name):
                 setattr(self, name, getattr(reader, name))
-
-    def hold_out(self, rows: TrainingSet) -> tuple[TrainingSet, TrainingSet | None]:
-        """Rows to learn from, and rows kept aside if any are wanted.
-
-        Parameters
-        ----------
-        rows : TrainingSet
-            All rows.
-
-        Returns
-        -------
-        train, held_out : TrainingSet, TrainingSet or None
-            The same share of every class and group is held out, as far as clusters stay whole.
-        """
-        share = self.held_out_share(len(rows))
-        if share == 0.0:
-            return rows, None
-        return rows.hold_out(share, np.random.default_rng(seed_of(self.random_state)))
 
     def task(self) -> Task:
         """What the parameters ask for."""
@@ -411,47 +352,65 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
             require_cells(data, constraints)
         return data
 
-    def _finish(
-        self,
-        data: TrainingSet,
-        train: TrainingSet,
-        held_out: TrainingSet | None,
-        task: Task,
-        history: History,
-        crossed: CrossFitted | None = None,
-    ) -> list[tuple[str, type[Warning]]]:
-        """Set the attributes that all scorers have; gives what a user has to be warned of."""
-        known, history.scores = history.scores, None
-        guarded = self.guarded and bool(task.constraints)
-        if known is None and guarded:
-            known = compared(self, train, task, history)
-        final = known.final if known is not None and known.final is not None else None
-        scores = self.raw_score(train.X) if final is None else final
-        raw = scores if train is data else self.raw_score(data.X)
+    def _finish(self, data: TrainingSet, task: Task, history: History) -> None:
+        """Set the attributes that all scorers have."""
+        raw = self.raw_score(data.X)
         self.intercept_ = -cut_at_prevalence(raw, data)
-        self.calibration_ = None
-        if crossed is not None:
-            training = standardise(raw, data.share)
-            centre = training.mean + self.intercept_
-            self.calibration_ = Calibration.fit(crossed.scores, centre, training.scale)
-        self.history_ = history
-        new = None
-        if crossed is not None:
-            new = crossed.gaps(task.constraints, family_values(data.grouped(raw), task.constraints))
-        expected = None if known is None else known.expected
-        self.gaps_, self.verdicts_, self.converged_, warning = diagnose(
-            self, task, history, train, scores, expected, held_out, new
-        )
-        self.gap_names_ = [gap.title for gap in self.gaps_["train"]]
-        told, history.notes = history.notes, []
-        if warning is not None:
-            told.append((warning, ConvergenceWarning))
-        self.price_ = None
-        if known is not None and guarded:
-            self.price_ = price_of(known, scores, train, task, aware=bool(self.use_groups))
-            if self.price_.warning is not None:
-                told.append((f"{type(self).__name__} {self.price_.warning}", PriceWarning))
+        self.history_, self.calibration_ = history, None
+        self.left_out_ = self.price_ = None
+        self.gaps_, self.verdicts_ = [], []
+        families = task.constraints
+        if not self.folds:
+            self.gaps_ = LeftOut(data, raw, raw).gaps(families)
+            return
+        seed = 0 if self.random_state is None else seed_of(self.random_state)
+        rng = np.random.default_rng(seed)
+        self.left_out_, by_fold = cross_fit(self, data, task, int(self.folds), rng)
+        training = standardise(raw, data.share)
+        centre = training.mean + self.intercept_
+        self.calibration_ = Calibration.fit(self.left_out_.table, centre, training.scale)
+        if not families:
+            return
+        tolerances = None if task.strength is not None else task.of_families
+        off = squared_distances(families, data.grouped(raw), by_fold)
+        self.gaps_ = self.left_out_.gaps(families, tolerances, off)
+        self.price_ = self.left_out_.price(families, self.gaps_)
+        if tolerances is not None:
+            self.verdicts_ = self.left_out_.verdicts(families, tolerances, self.gaps_)
+
+    def _told(
+        self, data: TrainingSet, task: Task, history: History
+    ) -> list[tuple[str, type[Warning]]]:
+        """Set `converged_`; what a user has to be warned of."""
+        name, told = type(self).__name__, list[tuple[str, type[Warning]]]()
+        self.converged_ = history.settled is not False
+        if task.strength is None and task.constraints:
+            missed = self._missed(data, task)
+            beyond = [
+                v for g, v in zip(self.gaps_, self.verdicts_, strict=False) if g.verdict == "beyond"
+            ]
+            self.converged_ = not missed and not beyond
+            reason = missed or (beyond[0] if beyond else "")
+            if reason:
+                told.append((f"{name} did not reach {reason}", ConvergenceWarning))
+        if self.price_ is not None and self.price_.warning is not None:
+            told.append((f"{name} {self.price_.warning}", PriceWarning))
         return told
+
+    def _missed(self, data: TrainingSet, task: Task) -> str:
+        """The gap that is furthest beyond what may be left in training, in words."""
+        objective = task.objective(data)
+        gaps = objective.reported(self.raw_score(data.X)).gaps
+        allowed = np.maximum(task.tolerances(objective), task.chances(objective))
+        beyond = np.nan_to_num(np.abs(gaps) - allowed)
+        if beyond.max(initial=0.0) <= SLACK:
+            return ""
+        k = int(np.argmax(beyond))
+        titles = [key.title for f in task.constraints for key in f.keys(data.groups)]
+        limit = float(task.tolerances(objective)[k])
+        return (
+            f"{titles[k]}: {gaps[k]:+.3f} on the rows trained on, tolerance {limit:g}{self.advice}."
+        )
 
     # ------------------------------------------------------------------ scoring
 
@@ -530,7 +489,7 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Floats:
-        """Probabilities of the two classes; fit with `cross_fit=4`, say, to have them.
+        """Probabilities of the two classes, of a scorer fitted with folds.
 
         They are an increasing function of the score, calibrated on rows that it had not been
         trained on, for all people together: groups of different prevalence with equal error rates
@@ -590,6 +549,19 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
         if np.isnan(auc):
             raise ValueError("An AUC needs rows of both classes, and y holds one only.")
         return auc
+
+    def stored(self) -> Self:
+        """A copy for a model file; here the scorer itself.
+
+        Returns
+        -------
+        FairScorer
+        """
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is kept in files: nothing about single people."""
+        return dict(super().__getstate__()) | {"left_out_": None}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

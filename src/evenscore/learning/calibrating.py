@@ -99,11 +99,9 @@ class Calibration:
 def has_probabilities(scorer: Any) -> bool:
     """Whether a scorer was fitted with folds, or will be; if not, an AttributeError says so."""
     fitted = hasattr(scorer, "classes_")
-    if scorer.calibration_ is not None if fitted else scorer.cross_fit >= 2:
+    if scorer.calibration_ is not None if fitted else scorer.folds >= 2:
         return True
-    raise AttributeError(
-        "Probabilities are calibrated on rows not trained on: fit with cross_fit=4."
-    )
+    raise AttributeError("Probabilities are calibrated on rows not trained on: fit with folds=3.")
 
 
 def _inner_knots(score: Floats, weight: Floats) -> Floats:

@@ -21,7 +21,6 @@ from typing import Any, Self, final
 import numpy as np
 from scipy import sparse
 
-from evenscore.learning.wholeness import check_names, check_positions, part_of
 from evenscore.scores.arrays import Floats
 from evenscore.scores.labels import default_order, is_missing
 from evenscore.scores.sources import EXACT, as_frame, check_exact
@@ -87,7 +86,7 @@ class FeatureEncoding:
             if levels is not None and len(levels) > MAX_CATEGORIES:
                 raise ValueError(
                     f"Column {name!r} of X has {len(levels):,} different categories, more than "
-                    f"{MAX_CATEGORIES}: leave it out, make it numbers, or fit a BoostedScorer, "
+                    f"{MAX_CATEGORIES}: leave it out, make it numbers, or fit an EvenScorer, "
                     "which takes them as one feature."
                 )
 
@@ -334,73 +333,6 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-# ---------------------------------------------------------------------- codes
-
-
-@final
-@dataclass(frozen=True)
-class SpreadCodes:
-    """A matrix some columns of which hold codes, as one without: codes are spread over columns.
-
-    Parameters
-    ----------
-    numbers : tuple of int
-        Columns that are taken as they are.
-    codes : tuple of pairs
-        Columns of codes, each with the number of columns it becomes: one per code. A missing code
-        is zero in all of them, and so is a larger one.
-
-    Examples
-    --------
-    >>> X = np.array([[0.5, 1.0], [0.1, 0.0], [0.2, np.nan]])
-    >>> SpreadCodes.of(X, left_out=(), categorical=(1,)).transform(X)
-    array([[0.5, 0. , 1. ],
-           [0.1, 1. , 0. ],
-           [0.2, 0. , 0. ]])
-    """
-
-    numbers: tuple[int, ...]
-    codes: tuple[tuple[int, int], ...] = ()
-
-    @classmethod
-    def of(cls, X: Any, left_out: Sequence[int], categorical: Sequence[int]) -> Self:
-        """All columns but some; those with more than `MAX_CATEGORIES` codes are left out, too."""
-        numbers = np.setdiff1d(np.arange(X.shape[1]), [*left_out, *categorical]).tolist()
-        largest = [(k, float(np.nanmax(_dense(X, k), initial=-1.0))) for k in categorical]
-        codes = tuple((k, int(code) + 1) for k, code in largest if code < MAX_CATEGORIES)
-        return cls(tuple(numbers), codes)
-
-    @property
-    def width(self) -> int:
-        """Columns of the matrix."""
-        return len(self.numbers) + sum(count for _, count in self.codes)
-
-    def check_whole(self, n_features: int) -> None:
-        """Refuse what was read from a file and does not spread so many features."""
-        check_names(self)
-        check_positions("SpreadCodes.numbers", getattr(self, "numbers", None), n_features)
-        pairs = part_of(self, "codes", tuple)
-        if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
-            raise ValueError("SpreadCodes.codes must hold pairs of numbers.")
-        check_positions("SpreadCodes.codes", tuple(column for column, _ in pairs), n_features)
-        counts = tuple(count for _, count in pairs)
-        check_positions("SpreadCodes.codes", counts, MAX_CATEGORIES + 1)
-
-    def transform(self, X: Any) -> Any:
-        """The matrix, sparse if X is."""
-        taken = X if len(self.numbers) == X.shape[1] else X[:, list(self.numbers)]
-        if not self.codes:
-            return taken
-        spread = [_dense(X, k)[:, None] == np.arange(count) for k, count in self.codes]
-        if sparse.issparse(X):
-            return sparse.csr_array(sparse.hstack([taken, *map(sparse.csr_array, spread)]))
-        return np.hstack([taken, *spread])
-
-
-def _dense(X: Any, column: int) -> Floats:
-    return np.asarray(X[:, [column]].toarray()[:, 0] if sparse.issparse(X) else X[:, column])
-
-
 # ---------------------------------------------------------------------- what is missing
 
 
@@ -409,7 +341,7 @@ def missing_values(X: Any, names: Sequence[Any] | None, scorer: str) -> ValueErr
 
     >>> print(missing_values(np.array([[1.0, np.nan]]), ["age", "pay"], "LinearScorer"))
     Column 'pay' of X is missing (NaN) in 1 of 1 rows, which LinearScorer does not take: fill in
-    or drop such rows, or fit a BoostedScorer of LightGBM trees, which takes them.
+    or drop such rows, or fit an EvenScorer, which takes them.
     """
     if sparse.issparse(X):
         X = sparse.csc_array(X)
@@ -422,6 +354,6 @@ def missing_values(X: Any, names: Sequence[Any] | None, scorer: str) -> ValueErr
     name = first if names is None else repr(names[first])
     return ValueError(
         f"Column {name} of X{others} is missing (NaN) in {lacking[first]:,} of {X.shape[0]:,} "
-        f"rows, which {scorer} does not take: fill in or drop such rows, or fit a BoostedScorer "
-        "of LightGBM trees, which takes them."
+        f"rows, which {scorer} does not take: fill in or drop such rows, or fit an EvenScorer, "
+        "which takes them."
     )

@@ -2,15 +2,15 @@
 
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
-from functools import partial
 from importlib.util import find_spec
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import get_tags, indexable
@@ -18,33 +18,36 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from evenscore.gaps import ConstraintLike, GapFamily, as_constraints
-from evenscore.gaps.family import family_estimates, largest
+from evenscore.gaps.family import with_tolerance
 from evenscore.gaps.placeable import Placeable
-from evenscore.learning.bars import Bars, PositionMap, coordinates
+from evenscore.learning.bounding import Bound, bound_of
 from evenscore.learning.features import FeatureReader
+from evenscore.learning.left_out import LeftOut, squared_distances
 from evenscore.learning.parameters import check_count, check_number, seed_of
-from evenscore.learning.posteriors import KEPT, MOST_KEPT, CrossFitted, Recipe
-from evenscore.learning.price import Price
+from evenscore.learning.placing import Evidence, Placer
+from evenscore.learning.posteriors import (
+    KEPT,
+    KINDS,
+    MOST_KEPT,
+    CrossFitted,
+    Posteriors,
+    Recipe,
+)
+from evenscore.learning.price import PriceWarning
 from evenscore.learning.spreading import spread
-from evenscore.learning.task import DEFAULT_TOLERANCE
+from evenscore.learning.task import DEFAULT_TOLERANCE, TOLERANCES
+from evenscore.learning.telling import telling_columns
 from evenscore.learning.training_set import (
     TrainingSet,
     labels_of,
     refuse_idle_groups,
     two_classes,
 )
+from evenscore.learning.wholeness import check_names, check_positions, part_of
 from evenscore.learning.wrapping import check_table, checked_labels, weight_parameter
-from evenscore.placement.bars import Knots, common_bars, find_bars, positions, shares_above
-from evenscore.placement.problem import Points, Problem
 from evenscore.scores.arrays import Floats, Ints
-from evenscore.scores.aucs import overall_auc
-from evenscore.scores.labels import distinct_names
 
-_MOST_POINTS = 200_000  # that bars are found on; of more people a sample by cell
 _MANY = 100_000  # rows, from which on threads of the algebra pay
-_KNOTS = {True: (12.0, 4, 8), False: (5.0, 8, 24)}  # √n over so much, between these: 2 groups, more
-_WIDEN = 1.5  # distances to the nearest knot: how far a knot reaches
-_POLISH = 3  # programs on the counts of all
 
 
 class EvenScorer(FeatureReader, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -66,11 +69,11 @@ class EvenScorer(FeatureReader, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         "bpsn", "zero_aeg" and "zero_aeg_negatives". Others are for `LinearScorer`. One without a
         tolerance of its own may leave a gap of 0.02; without constraints the score is the
         classifier's.
-    estimator : classifier, optional
+    estimator : classifier, "trees" or "logistic", optional
         Any with `predict_proba`; features go to it as they are, and it is asked for chances of the
         groups too. By default boosted trees blended with a logistic regression, which take missing
         values, texts and categories of a data frame: LightGBM's, or scikit-learn's where it is not
-        installed.
+        installed. "trees" and "logistic" are one of the two.
     folds : int, default 3
         Each model is fitted without one of so many folds.
     repeats : int, default 1
@@ -97,6 +100,21 @@ class EvenScorer(FeatureReader, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         AUC and largest gap on these rows, against the same classifier without constraints.
     prevalence_ : float
         The share of the second class: as many are predicted to be of it.
+    verdicts_ : list of str
+        For each gap whether it is within its tolerance, and how sure that is; and where more than
+        the tolerance was allowed, since less cannot be told from chance.
+    converged_ : bool
+        Whether no gap is certain to be beyond its tolerance, on these rows and on those that bars
+        were found on.
+    left_out_ : LeftOut
+        These rows with their scores, without constraints and with. Not kept in files.
+    path_ : list of EvenScorer
+        The same classifiers without constraints and under smaller and smaller tolerances; `path`
+        takes others.
+    bound_ : Bound
+        An AUC that no score built on these chances exceeds under the constraints.
+    columns_ : array or None
+        The columns that the default classifier sees, if some state the group: those are left out.
     posteriors_ : Posteriors
         The fitted classifiers: from features to chances of class and group.
 
@@ -113,7 +131,8 @@ class EvenScorer(FeatureReader, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     >>> data = load_german()
     >>> fair = RateConstraint("fnr", cuts=Cuts(between=(0.5, 0.8)), tolerance=0.05)
     >>> scorer = EvenScorer(fair, random_state=0)
-    >>> _ = scorer.fit(data.X, data.y, sensitive_features=data.groups)
+    >>> with warnings.catch_warnings(action="ignore"):  # columns that state the group are left out
+    ...     scorer = scorer.fit(data.X, data.y, sensitive_features=data.groups)
     >>> bool(0.3 < (scorer.decision_function(data.X) > 0.6).mean() < 0.5)
     True
     """
@@ -168,9 +187,10 @@ class EvenScorer(FeatureReader, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         EvenScorer
             Itself.
         """
-        families = self._checked()
+        families = self.check_parameters()
         data = self._read(X, y, sensitive_features, sample_weight, cluster, families)
         rng = np.random.default_rng(seed_of(self.random_state))
+        data = self._without_telling(data)
         recipe = self._recipe(data, int(rng.integers(2**31 - 1)))
         inner, order = _in_order_met(data)
         folds = _drawn(inner, int(self.folds), int(self.repeats), rng)
@@ -179,16 +199,26 @@ class EvenScorer(FeatureReader, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         with threadpool_limits(1 if len(data) < _MANY else None, user_api="blas"):
             crossed = CrossFitted.fit(recipe, inner, labels, folds)
             self.posteriors_ = crossed.posteriors
-            told = self._place(inner, crossed, families, order)
-        self.gaps_, self.price_ = _measured(data, families, told)
+            rows = replace(inner, X=np.zeros((len(inner), 0)))
+            self._evidence = Evidence(rows, crossed, order, int(self.folds))
+            self._path: list[Self] | None = None
+            self._settle(families)
         return self
 
-    def _checked(self) -> list[GapFamily]:
+    @property
+    def _by_default(self) -> bool:
+        """Whether the classifier is ours."""
+        return self.estimator is None or isinstance(self.estimator, str)
+
+    def check_parameters(self) -> list[Any]:
         """The constraints; bad parameters and what cannot be placed are refused."""
         check_count(self, "folds", 2)
         check_count(self, "repeats")
         check_number(self, "smoothness", 0.0, 1.0)
-        if self.estimator is not None and not hasattr(self.estimator, "predict_proba"):
+        if isinstance(self.estimator, str) and self.estimator not in KINDS:
+            known = " or ".join(map(repr, KINDS))
+            raise ValueError(f"estimator must be a classifier, {known}, not {self.estimator!r}.")
+        if not self._by_default and not hasattr(self.estimator, "predict_proba"):
             kind = type(self.estimator).__name__
             raise TypeError(
                 f"{kind} has no predict_proba, and bars are on chances: wrap it, as in "
@@ -204,10 +234,41 @@ class EvenScorer(FeatureReader, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
             family.placed()
         return families
 
+    def _without_telling(self, data: TrainingSet) -> TrainingSet:
+        """Without features that state the group; what the user's classifier sees is their say."""
+        self.columns_ = None
+        if not self._by_default or len(data.groups) < 2:
+            return data
+        telling = telling_columns(data)
+        if not len(telling):
+            return data
+        self.columns_ = np.setdiff1d(np.arange(data.X.shape[1]), telling)
+        names = self._names(data.X.shape[1])
+        told = ", ".join(names[k] for k in telling[:5].tolist())
+        told += ", …" if len(telling) > 5 else ""
+        if not len(self.columns_):
+            raise ValueError(f"All features state the group: there is nothing but {told}.")
+        state, them = ("states", "it") if len(telling) == 1 else ("state", "them")
+        _warn(
+            f"EvenScorer leaves out {told}, which {state} the group: a score that sees {them} "
+            "needs the group of whoever it scores. An estimator of your own takes all."
+        )
+        return replace(data, X=data.X[:, self.columns_])
+
+    def _names(self, n_features: int) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        if self.encoding_ is not None:
+            names = self.encoding_.feature_names
+        if names is None:
+            return [f"column {k}" for k in range(n_features)]
+        return [str(name) for name in names]
+
     def _recipe(self, data: TrainingSet, seed: int) -> Recipe:
-        if self.estimator is None:
-            codes = () if self.encoding_ is None else self.encoding_.categorical
-            return Recipe.default(data.X, codes, seed)
+        if self._by_default:
+            codes: Any = () if self.encoding_ is None else self.encoding_.categorical
+            if self.columns_ is not None:
+                codes = np.flatnonzero(np.isin(self.columns_, codes)).tolist()
+            return Recipe.default(data.X, codes, seed, self.estimator)
         if data.weight is not None and weight_parameter(self.estimator) is None:
             warnings.warn(
                 f"{type(self.estimator).__name__} takes no sample_weight: it is fitted without, "
@@ -229,7 +290,7 @@ class EvenScorer(FeatureReader, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         """The rows of positive weight; sets what scikit-learn sets."""
         refuse_idle_groups(sensitive_features, families)
         self.encoding_ = None
-        if self.estimator is None:
+        if self._by_default:
             X, y = self._matrix(X, y)
             X = sparse.csr_matrix(X) if sparse.issparse(X) else X
         else:
@@ -247,93 +308,173 @@ class EvenScorer(FeatureReader, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
             raise ValueError("Rows of positive weight are of one class only.")
         return data
 
-    def _place(
-        self, data: TrainingSet, crossed: CrossFitted, families: Sequence[Any], order: Ints
-    ) -> tuple[Floats, Floats]:
-        """Set the bars, and the map from where they are crossed to shares of everyone.
-
-        Gives log-odds, and where they cross bars that were found without these rows.
-        """
-        K = len(data.groups)
-        odds, groups = coordinates(crossed.cells, K)
+    def _settle(self, families: Sequence[Any]) -> None:
+        """Find bars under some constraints, and say what came of them."""
+        tolerances = _tolerances(families)
+        evidence = self._known("under")
+        odds = evidence.points.odds
         if np.ptp(odds) == 0.0:
-            warnings.warn(
-                "The classifier gives every row the same chance: all positions are equal.",
-                UserWarning,
-                stacklevel=4,
-            )
-        weight = np.ones(len(data)) if data.weight is None else data.weight
-        everyone = Points(odds, data.cell, weight, K)
-        self._scale = float(np.maximum(np.sqrt(np.cov(odds, aweights=weight)), 1e-6))
-        told, self.bars_ = odds, None
+            _warn("The classifier gives every row the same chance: all positions are equal.")
+        found = evidence.place(families, tolerances, float(self.smoothness))
+        self.placer_, self.bars_ = found.placer, found.bars
+        self.gaps_, self.verdicts_, self.price_ = [], [], None
+        rows = np.flatnonzero(~np.isnan(found.told))
+        named = evidence.named(self.groups_).rows(rows)
+        self.left_out_ = LeftOut(named, odds[rows], found.told[rows])
+        self.converged_ = True
         if not families:
-            self.knots_, self.levels_ = Knots.one(groups.shape[1]), np.array([[np.median(odds)]])
-        else:
-            sizes = data.grouped(odds).independent_sizes.reshape(-1)
-            tolerances = [
-                DEFAULT_TOLERANCE if one.tolerance is None else one.tolerance for one in families
-            ]
-            problem = Problem.of(families, tolerances, everyone, sizes)
-            told = self._find(problem, everyone, groups, crossed)
-            self.bars_ = Bars.of(
-                problem,
-                everyone.weight,
-                self._bars(groups),
-                crossed.cells,
-                distinct_names(data.groups),
-                order,
+            return
+        off = None
+        if found.others:  # how far the bars of each fold are from the final ones, on all rows
+            final = found.placer.crossings(evidence.crossed.cells)
+            everyone = evidence.named(self.groups_)
+            others = [everyone.grouped(one) for one in found.others]
+            off = squared_distances(families, everyone.grouped(final), others)
+        self.gaps_ = self.left_out_.gaps(families, tolerances, off)
+        verdicts = self.left_out_.verdicts(families, tolerances, self.gaps_)
+        self.verdicts_ = [*verdicts, *found.spared]
+        self.price_ = self.left_out_.price(families, self.gaps_)
+        beyond = [v for g, v in zip(self.gaps_, verdicts, strict=True) if g.verdict == "beyond"]
+        self.converged_ = not beyond and not found.left
+        if not self.converged_:
+            told = beyond[0] if beyond else f"{found.left}."
+            if evidence.tells_groups:
+                told += (
+                    " The features tell the group of almost everybody: leave out what states it."
+                )
+            _warn(f"EvenScorer did not reach what was asked. {told}", ConvergenceWarning)
+        if self.price_.warning is not None:
+            _warn(f"EvenScorer {self.price_.warning}", PriceWarning)
+
+    # ------------------------------------------------------------------ other constraints
+
+    def _known(self, asked: str) -> Evidence:
+        """What bars are found on."""
+        check_is_fitted(self)
+        evidence: Evidence | None = getattr(self, "_evidence", None)
+        if evidence is None:
+            raise ValueError(
+                f"{asked} needs the chances of the people that EvenScorer was fitted on, which are "
+                "not kept in files: fit it again."
             )
-        raw = self._raw(odds, groups)
-        alone = [self._raw(*coordinates(cells, K)) for cells in crossed.alone]
-        self.map_ = PositionMap.fit(raw, weight, crossed.kept, alone)
-        return odds, told
+        return evidence
 
-    def _find(
-        self, problem: Problem, everyone: Points, groups: Floats, crossed: CrossFitted
-    ) -> Floats:
-        """Set the bars, found from the mean of those of the folds, each found without one.
+    def under(self, constraints: ConstraintLike) -> Self:
+        """The same fitted classifiers under other constraints: only the bars are found anew.
 
-        There are many bars nearly as good as the best; the mean is in their middle, and moves less
-        with the sample. Where equal bars meet every band they are the answer. Gives where rows
-        cross the bars found without their fold; NaN of rows in all of them.
+        Parameters
+        ----------
+        constraints : constraint, name or list of them
+            What should be equal, between the groups of the fit.
+
+        Returns
+        -------
+        EvenScorer
+            Another one, fitted.
         """
-        index, points = everyone.thinned(_MOST_POINTS)
-        groups, fold = groups[index], crossed.fold[index]
-        common = common_bars(problem, points)
-        equal = shares_above(points, np.ones((len(points), 1)), common[:, None])
-        if all(part.max() <= 0.0 for part in problem.excess(equal)):
-            self.knots_, self.levels_ = Knots.one(groups.shape[1]), common[:, None]
-            return np.where(crossed.fold < 0, np.nan, everyone.odds)
-        part, least, most = _KNOTS[points.n_groups == 2]
-        number = int(np.clip(np.sqrt(len(everyone)) / part, least, most))
-        self.knots_ = Knots.fit(groups, number, _WIDEN)
-        find = partial(find_bars, problem, knots=self.knots_, smoothness=float(self.smoothness))
-        levels, told = [], np.full(len(everyone), np.nan)
-        for k in range(int(self.folds)):
-            some, test = fold != k, crossed.fold == k
-            levels.append(find(points.rows(some), groups[some]))
-            there = coordinates(crossed.cells[test], everyone.n_groups)
-            own = self.knots_(there[1]) @ levels[-1].T
-            told[test] = positions(there[0], own, self._scale)
-        mean = np.mean(levels, axis=0)
-        self.levels_ = find(points, groups, start=mean, polish=_POLISH)
-        left = problem.shortfall(shares_above(points, self.knots_(groups), self.levels_))
-        if left:
-            warnings.warn(
-                f"EvenScorer did not reach what was asked on rows not trained on: {left}.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-        return told
+        evidence = self._known("under")
+        other: Self = clone(self).set_params(constraints=constraints)
+        families = other.check_parameters()
+        if families and len(self.groups_) < 2:
+            raise ValueError("EvenScorer was fitted without groups: fit it with constraints.")
+        for name, value in vars(self).items():
+            if name.endswith("_"):
+                setattr(other, name, value)
+        other._evidence = evidence
+        with threadpool_limits(1 if len(evidence.rows) < _MANY else None, user_api="blas"):
+            other._settle(families)
+        return other
+
+    def path(self, tolerances: Sequence[float] = TOLERANCES) -> list[Self]:
+        """Scorers of the same classifiers at several tolerances of all constraints.
+
+        Parameters
+        ----------
+        tolerances : list of float
+            The gaps that each constraint may leave, whatever its own tolerance is; infinity stands
+            for no constraints.
+
+        Returns
+        -------
+        list of EvenScorer
+            In the same order, each with its own `gaps_`, `price_`, `bars_`.
+        """
+        self._known("path_")
+        scorers, families = [], as_constraints(self.constraints)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what each leaves and costs is what is shown
+            for tolerance in tolerances:
+                kept = [] if np.isinf(tolerance) else families
+                scorers.append(self.under([with_tolerance(one, tolerance) for one in kept]))
+        return scorers
+
+    @property
+    def path_(self) -> list[Self]:
+        """Without constraints, and at the tolerances 0.2, 0.1, 0.05, 0.02, 0.01 and 0.005."""
+        known: list[Self] | None = getattr(self, "_path", None)
+        if known is None:
+            known = self._path = self.path((np.inf, *TOLERANCES))
+        return known
+
+    @property
+    def bound_(self) -> Bound:
+        """An AUC that no score built on these chances exceeds under the constraints."""
+        families = self.check_parameters()
+        return bound_of(self._known("bound_"), families, _tolerances(families))
+
+    def stored(self) -> Self:
+        """A copy for a model file: default classifiers as plain arrays, no bars in words.
+
+        Returns
+        -------
+        EvenScorer
+            It gives the same positions.
+        """
+        check_is_fitted(self)
+        if not self._by_default:
+            kind = type(self.estimator).__name__
+            raise ValueError(f"A model file holds no classifier of your own: pickle {kind}.")
+        other, width = copy(self), self.n_features_in_
+        width = width if self.columns_ is None else len(self.columns_)
+        other.posteriors_ = self.posteriors_.plain(self.classes_, width)
+        other.bars_ = None
+        return other
+
+    def check_whole(self) -> None:
+        """Refuse a scorer that was read from a file and cannot score: altered, or cut.
+
+        Raises
+        ------
+        ValueError
+            With one sentence that says which part is not as `fit` makes it.
+        """
+        check_names(self)
+        width = part_of(self, "n_features_in_", int)
+        if width < 1:
+            raise ValueError(f"n_features_in_ must be at least 1, not {width}.")
+        if not self._by_default or getattr(self, "encoding_", 0) is not None:
+            raise ValueError("EvenScorer in a file must have plain classifiers and features.")
+        columns = part_of(self, "columns_", np.ndarray, optional=True)
+        if columns is not None:
+            whole = columns.ndim == 1 and columns.dtype.kind == "i"
+            positions = tuple(columns.tolist()) if whole else None
+            check_positions("EvenScorer.columns_", positions, width)
+            width = len(columns)
+        posteriors, placer = (
+            part_of(self, name, kind)
+            for name, kind in (("posteriors_", Posteriors), ("placer_", Placer))
+        )
+        posteriors.check_whole(width)
+        placer.check_whole(posteriors.n_groups)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is kept in files: nothing about single people."""
+        state = dict(super().__getstate__())
+        for name in ("_evidence", "_path", "left_out_"):
+            state.pop(name, None)
+        return state
 
     # ------------------------------------------------------------------ scoring
-
-    def _bars(self, groups: Floats) -> Floats:
-        """The bars of people, (n, J); alone or in a batch the same."""
-        return np.asarray(np.einsum("nb,jb->nj", self.knots_(groups), self.levels_))
-
-    def _raw(self, odds: Floats, groups: Floats) -> Floats:
-        return positions(odds, self._bars(groups), self._scale)
 
     def decision_function(self, X: Any) -> Floats:
         """The position of each row: the share of people like those in training who are behind it.
@@ -349,14 +490,14 @@ class EvenScorer(FeatureReader, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
             Between 0 and 1.
         """
         check_is_fitted(self)
-        if self.estimator is None:
+        if self._by_default:
             X = self._matrix(X)
             X = sparse.csr_matrix(X) if sparse.issparse(X) else X
+            X = X if self.columns_ is None else X[:, self.columns_]
         else:
             check_table(X)
             validate_data(self, X, skip_check_array=True, reset=False)
-        odds, groups = coordinates(self.posteriors_(X), self.posteriors_.n_groups)
-        return self.map_(self._raw(odds, groups), len(self.levels_))
+        return self.placer_(self.posteriors_(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The second class of as many as are in training: those in front.
@@ -416,7 +557,7 @@ class EvenScorer(FeatureReader, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse, tags.input_tags.allow_nan = self.accepts_sparse, True
-        if self.estimator is not None:
+        if not self._by_default:
             tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
@@ -486,18 +627,10 @@ def _require_cells(
             )
 
 
-def _measured(
-    data: TrainingSet, families: Sequence[GapFamily], told: tuple[Floats, Floats]
-) -> tuple[list[Any], Price | None]:
-    """Gaps and price on rows that neither models nor bars have seen."""
-    if not families:
-        return [], None
-    odds, crossed = told
-    rows = np.flatnonzero(~np.isnan(crossed))
-    some = replace(data, X=np.zeros((len(data), 0))).rows(rows)
-    free, fair = some.grouped(odds[rows]), some.grouped(crossed[rows])
-    gaps = family_estimates(fair, families)
-    before = np.concatenate([family.values(free) for family in families])
-    first, last = (abs(largest(part)) for part in (before, np.array([g.value for g in gaps])))
-    aucs = overall_auc(free), overall_auc(fair)
-    return gaps, Price(*aucs, first, last, None, None, "on rows not trained on")
+def _tolerances(families: Sequence[GapFamily]) -> list[float]:
+    return [DEFAULT_TOLERANCE if one.tolerance is None else one.tolerance for one in families]
+
+
+def _warn(text: str, kind: type[Warning] = UserWarning) -> None:
+    """Warn whoever called `fit`, or `under`."""
+    warnings.warn(text, kind, stacklevel=4)

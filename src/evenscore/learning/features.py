@@ -13,7 +13,7 @@ from evenscore.learning.wholeness import check_names, check_numbers, check_posit
 from evenscore.scores.arrays import Bools, Floats, Ints
 
 # Weight of ½‖w‖², times features per observation: with half or twice of it scores of German rank
-# no better (benchmarks/constants.py).
+# no better.
 _L2 = 4.0
 
 

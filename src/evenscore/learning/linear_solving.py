@@ -1,34 +1,35 @@
-"""How the linear scorer looks for its weights: from the score without constraints, tightening.
+"""The linear scorer's problem, and the solver that it is handed to.
 
-The first attempt is the method of multipliers from the weights that are best without constraints.
-If it fails (a gap stays beyond what is allowed, the score ranks below chance, or it costs much) the
-tolerance is tightened in steps from what the unconstrained score leaves, other starts are tried,
-and the best weights found are moved about a little under the exact objective. Every iterate is
-looked at with exact AUC and gaps, and the best of all is kept.
+    minimise over w and t ≥ 0    1 − AUC(w) + ½ l2 ‖w‖² + Σ_j price_j t_j
+    subject to                   |gap_k(w) + c_k| ≤ aim_k + t_j(k)   for all k,
+
+AUC and gaps being smooth ones of the standardised score. With a tolerance there is one t for all
+gaps asked for, dear enough to be 0 wherever that can be, and another for their guards; with a
+strength each gap has its own, at the price of its strength. c is the distance of the strict gaps
+from the smooth ones at the weights found before: the problem is solved, looked at, and solved again
+from there. The solver is SciPy's SLSQP, sequential quadratic programs, from the weights that are
+best without constraints. Value, gaps and all their slopes cost one pass over the rows: slopes are
+functions on a grid.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import minimize
 
-from evenscore.learning.multipliers import AugmentedLagrangian, MultiplierState, excess
-from evenscore.learning.objective import Objective, Respond, Standardised, standardise
-from evenscore.learning.task import SLACK, Choice, Look, Stage, Task
-from evenscore.scores.arrays import Floats
+from evenscore.learning.objective import Linearised, Objective, Standardised, Strict, standardise
+from evenscore.learning.task import Choice, Task
+from evenscore.scores.arrays import Floats, Ints
 
-_PATIENCE = 5  # updates without a better penalised AUC, after which a fit is done
-_LEVELS = (0.6, 0.35, 0.2, 0.1, 0.05)  # of the tightening, as shares of the first excess
-_INNER = 15  # iterations of L-BFGS between updates on the way: each starts near its solution
-_DEAR = 0.05  # a price, in AUC, at which another way is looked for
-_MOVES, _MOST_COLUMNS = 600, 64  # random moves of the best weights, and of how many at most
-_POPULATION, _DRAWN, _FEW_COLUMNS = 24, 300, 16  # that moves; drawn at random for few features
+_DEAR, _GUARD = 10.0, 1.0  # of AUC, for a gap of 1 beyond its aim, and for one of a guard
+_MARGIN = 0.01  # the part of a tolerance that is left to new data
+_STEPS = 30  # quadratic programs at most, each time
+_MOST = 150  # gaps that the solver is told of
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Problem:
     """The objective as a function of the weights: it does not change when they are multiplied."""
 
@@ -36,208 +37,137 @@ class Problem:
     share: Floats
     objective: Objective
     l2: float
+    some: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    _known: dict[bytes, tuple[Linearised, Floats, Floats]] = field(default_factory=dict)
 
     def score(self, weights: Floats) -> Floats:
         """Standardised scores."""
         return self._standardised(weights).score
 
+    def unit(self, weights: Floats) -> Floats:
+        """The weights whose scores have a standard deviation of one."""
+        return np.asarray(weights / self._standardised(weights).scale)
+
     def _standardised(self, weights: Floats) -> Standardised:
         return standardise(self.X @ weights, self.share)
 
-    def minimise(self, weights: Floats, respond: Respond, max_iter: int) -> Floats:
-        """L-BFGS from the given weights; what comes back gives scores of standard deviation one."""
+    def at(self, weights: Floats) -> tuple[Floats, Floats]:
+        """1 − AUC + ½ l2 ‖w‖² and all gaps; slopes of it and of `some` gaps, in their order."""
+        key = weights.tobytes()
+        if key not in self._known:
+            self._known.clear()
+            self._known[key] = self._evaluated(weights)
+        return self._known[key][1:]
 
-        def value_and_gradient(weights: Floats) -> tuple[float, Floats]:
-            standard = self._standardised(weights)
-            evaluation = self.objective.evaluate(standard.score, respond)
-            unit = weights / standard.scale
-            square = float(unit @ unit)
-            raw = standard.pull_back(evaluation.gradient)
-            raw -= self.l2 * square / standard.scale * self.share * standard.score
-            gradient = self.X.T @ raw + self.l2 * unit / standard.scale
-            return evaluation.value + 0.5 * self.l2 * square, gradient
+    def _evaluated(self, weights: Floats) -> tuple[Linearised, Floats, Floats]:
+        standard = self._standardised(weights)
+        found = self.objective.linearised(standard.score, self.some)
+        # Sums over rows near a point of the grid: of features, of one, of the score.
+        rows = sparse.csr_array(found.placed.T) * 1.0
+        beside = np.column_stack([np.ones(len(standard.score)), standard.score])
+        moved, ends = found.slopes @ (rows @ self.X), found.slopes @ (rows @ beside)
+        own = self.share @ self.X if not sparse.issparse(self.X) else self.X.T @ self.share
+        along = self.X.T @ (self.share * standard.score)
+        slopes = (moved - np.outer(ends[:, 0], own) - np.outer(ends[:, 1], along)) / standard.scale
+        unit = weights / standard.scale
+        square = float(unit @ unit)
+        values = np.concatenate([[1.0 - found.auc + 0.5 * self.l2 * square], found.gaps])
+        slopes[0] += self.l2 * (unit - square * along) / standard.scale
+        return found, values, slopes
 
-        solution = minimize(
-            value_and_gradient,
+    def best(self, weights: Floats, steps: int) -> Floats:
+        """L-BFGS from the given weights, without constraints."""
+        found = minimize(
+            lambda w: (lambda at: (at[0][0], at[1][0]))(self.at(w)),
             weights,
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": max_iter, "maxcor": 20, "ftol": 1e-7},
+            options={"maxiter": steps, "maxcor": 20, "ftol": 1e-7},
         )
-        return np.asarray(solution.x / self._standardised(solution.x).scale)
-
-
-@dataclass(eq=False)
-class WeightChoice(Choice):
-    """The best weights so far."""
-
-    weights: Floats | None = None
-    state: MultiplierState | None = None  # the multipliers after it
-    seen: list[Floats] = field(default_factory=list)
-
-    def consider(self, weights: Floats, look: Look, state: MultiplierState | None = None) -> float:
-        """Compare weights with the best so far; gives how far the worst gap is beyond."""
-        worst, merit = self.note(look)
-        self.seen.append(weights)
-        if self.better(merit):
-            self.weights, self.state = weights, state
-        return worst
+        return self.unit(found.x)
 
 
 @dataclass(eq=False)
 class Solver:
-    """The method of multipliers on one problem; whatever it looks at is offered to a choice."""
+    """The constrained problem; the best weights that were looked at, by exact AUC and gaps."""
 
     problem: Problem
     task: Task
-    margin: float
-    max_inner_iter: int
-    choice: WeightChoice
-    advance: Callable[[str], None]
 
     def __post_init__(self) -> None:
         objective, task = self.problem.objective, self.task
-        self.rule = AugmentedLagrangian(strength=task.bounds(objective))
-        self.aim = task.aims(objective, self.margin)
+        self.aim = task.aims(objective, _MARGIN)
+        self.choice = Choice(task.allowances(objective), task.strengths(objective))
+        self.weights: Floats = np.zeros(0)
         terms = objective.terms
-        # Half of the margin, or a quarter of a guard's standard error, is as good as closed.
-        spare = np.maximum(SLACK, 0.5 * (task.allowances(objective) - self._aims))
-        noise = np.maximum(SLACK, 0.25 * np.nan_to_num(objective.standard_errors()))
-        self.slack = np.where(terms.asked, np.append(spare, 0.0)[terms.owner], noise)
+        # Which t each term has, and what each costs.
+        self.owner = np.where(terms.asked, 0, 1)
+        self.price = np.array([_DEAR, _GUARD])
+        strengths = task.strengths(objective)
+        if strengths is not None:
+            self.owner, self.price = terms.owner, strengths
 
-    def look(self, weights: Floats, stage: Stage) -> Look:
-        """Exact AUC and gaps of some weights, offered to the choice."""
+    def _look(self, weights: Floats) -> Strict:
+        """Exact AUC and gaps; the weights are kept if they are the best so far."""
         strict = self.problem.objective.strict(self.problem.score(weights))
-        look = Look(1.0 - strict.auc, strict, np.zeros(len(strict.gaps)), stage)
-        self.choice.consider(weights, look)
-        return look
+        if self.choice.better(1.0 - strict.auc, strict):
+            self.weights = weights
+        return strict
 
-    @property
-    def _aims(self) -> Floats:
-        """The gaps aimed at, of those asked for."""
-        terms = self.problem.objective.terms
-        return terms.of_owners(np.where(terms.asked, self.aim, 0.0))
-
-    def within_aims(self, gaps: Floats) -> bool:
-        """Whether all gaps are as small as is aimed at."""
-        return bool(np.all(np.abs(gaps) <= self._aims))
-
-    def solve(
-        self,
-        start: Floats,
-        max_iter: int,
-        stage: Stage,
-        *,
-        state: MultiplierState | None = None,
-        level: float = 0.0,
-        max_inner_iter: int | None = None,
-    ) -> tuple[Floats, MultiplierState, bool]:
-        """Minimise, look at the strict gaps, move the multipliers, and again.
-
-        A `level` is the gap that every term may leave on the way to its aim. Gives the last
-        weights and multipliers, and whether nothing got better any more.
-        """
-        objective, task = self.problem.objective, self.task
-        aim = np.maximum(self.aim, level)
-        sharing = objective.terms.sharing
-        state = self.rule.init(aim, *sharing) if state is None else replace(state, tolerance=aim)
-        weights, settled, still, best = start, False, 0, -np.inf
-        for number in range(max_iter):
-            weights = self.problem.minimise(
-                weights,
-                partial(self.rule.respond, state),
-                self.max_inner_iter if max_inner_iter is None else max_inner_iter,
-            )
-            score = self.problem.score(weights)
-            strict = objective.strict(score)
-            evaluation = objective.evaluate(score, partial(self.rule.respond, state))
-            state = self.rule.update(state, strict.terms, evaluation.gaps)
-            moved = objective.terms.of_gaps(state.multipliers)
-            look = Look(evaluation.value, strict, moved, stage)
-            worst = self.choice.consider(weights, look, state)
-            self.advance(f"AUC {strict.auc:.4f}, worst gap beyond what is allowed {worst:.4f}")
-            if task.strength is None:
-                settled = bool(np.all(np.abs(excess(strict.terms, aim)) <= self.slack))
-                enough = 1
-            else:
-                merit = self.choice.merit_of(strict)[1]
-                settled, best, enough = merit <= best + 1e-4, max(best, merit), _PATIENCE
-            still = still + 1 if settled else 0
-            if still >= enough and number >= min(3, len(aim)):
-                break
-        return weights, state, settled
-
-    # ------------------------------------------------------------------ where that fails
-
-    def failed(self) -> bool:
-        """Whether the best iterate so far asks for other ways.
-
-        A gap beyond what is allowed, a ranking no better than chance, or one that costs much.
-        """
-        history, chosen = self.choice.history, self.choice.history.chosen
-        assert chosen is not None
-        auc, free = history.auc[chosen], history.free_auc
-        if auc < 0.5 or (free is not None and free - auc > _DEAR):
-            return True
-        chances = self.task.chances(self.problem.objective)
-        allowed = np.maximum(self.choice.allowance, chances)
-        beyond = np.nan_to_num(np.abs(excess(history.gaps[chosen], allowed)))
-        return self.task.strength is None and bool(np.max(beyond, initial=0.0) > SLACK)
-
-    def tighten(self, start: Floats, max_iter: int) -> None:
-        """From what the start leaves to what is aimed at, in steps, each from the one before."""
-        strict = self.problem.objective.strict(self.problem.score(start))
-        first = float(np.max(np.abs(excess(strict.terms, self.aim)), initial=0.0))
-        weights, state = start, None
-        inner = min(_INNER, self.max_inner_iter)
-        for share in _LEVELS:
-            weights, state, _ = self.solve(
-                weights, 2, "restart", state=state, level=share * first, max_inner_iter=inner
-            )
-        rounds = max(2, max_iter // 2)
-        self.solve(weights, rounds, "restart", state=state, max_inner_iter=inner)
-
-    def move_about(self) -> None:
-        """Random moves of the best weights seen, kept where the exact objective is better.
-
-        Strict gaps are steps where scores are tied, and of few features there are many local
-        optima: there the smooth objective is a poor guide. A population of the best weights, and
-        of some drawn at random, moves along its own differences (differential evolution).
-        """
-        best = self.choice.weights
-        assert best is not None
-        moving = np.flatnonzero(np.ptp(self.choice.seen, axis=0))  # constant features do nothing
-        n = len(moving)
-        if not 0 < n <= _MOST_COLUMNS:
+    def solve(self, weights: Floats, rounds: int) -> None:
+        """Solve from some weights, correct by the strict gaps, and solve again."""
+        strict = self._look(weights)
+        if self.task.strength is None and np.all(np.abs(strict.terms) <= self.aim):
+            self.choice.history.settled = True  # nothing is to be changed
             return
-        rng = np.random.default_rng(0)
+        off: Floats | None = None
+        for _ in range(rounds):
+            new = np.nan_to_num(strict.terms - self.problem.at(weights)[0][1:])
+            off = new if off is None else 0.5 * (off + new)  # strict gaps may be much steeper
+            weights = self._solved(weights, off, strict)
+            strict = self._look(weights)
+            if self.task.strength is None and self.choice.merit_of(strict)[0] <= 0.0:
+                break
+        self.choice.history.settled = True
 
-        def spread(values: Floats) -> Floats:
-            full = np.zeros(len(best))
-            full[moving] = values
-            return full
+    def _solved(self, weights: Floats, off: Floats, strict: Strict) -> Floats:
+        """The weights that the solver finds, strict gaps being so far off the smooth ones.
 
-        n_drawn = _DRAWN if n <= _FEW_COLUMNS else 0
-        drawn = [spread(rng.standard_normal(n)) for _ in range(n_drawn)]
-        members = []
-        for weights in (*self.choice.seen, *drawn):
-            unit = weights / max(float(np.linalg.norm(weights)), 1e-300)
-            members.append((self._merit(unit), unit))
-        members = sorted(members, key=lambda member: -member[0])[:_POPULATION]
-        for _ in range(_MOVES):
-            k, i, j = rng.integers(len(members), size=3)
-            share = rng.uniform(0.2, 1.0)
-            trial = members[k][1] + share * (members[i][1] - members[j][1])
-            trial = trial + spread(rng.standard_normal(n) * 10.0 ** rng.uniform(-3.0, -0.7))
-            if rng.random() < 0.5:
-                trial = trial + share * (members[0][1] - members[k][1])
-            trial = trial / np.linalg.norm(trial)
-            merit = self._merit(trial)
-            if merit > members[k][0]:
-                members[k] = merit, trial
-                members.sort(key=lambda member: -member[0])
-        self.look(members[0][1], "restart")
+        Of very many gaps only those that are furthest beyond their aim, or nearest to it.
+        """
+        d, problem = len(weights), self.problem
+        some = np.sort(np.argsort(self.aim - np.abs(strict.terms), kind="stable")[:_MOST])
+        problem.some = some
+        problem._known.clear()
+        off, aim, owner = off[some], self.aim[some], self.owner[some]
+        spread = np.zeros((len(off), len(self.price)))
+        spread[np.arange(len(off)), owner] = 1.0
 
-    def _merit(self, weights: Floats) -> float:
-        reported = self.problem.objective.reported(self.problem.score(weights))
-        return self.choice.merit_of(reported)[1]
+        def value(x: Floats) -> float:
+            return float(problem.at(x[:d])[0][0] + self.price @ x[d:])
+
+        def slope(x: Floats) -> Floats:
+            return np.concatenate([problem.at(x[:d])[1][0], self.price])
+
+        def room(x: Floats) -> Floats:
+            gaps = np.nan_to_num(problem.at(x[:d])[0][1:][some]) + off
+            wide = aim + spread @ x[d:]
+            return np.concatenate([wide - gaps, wide + gaps])
+
+        def room_slope(x: Floats) -> Floats:
+            slopes = np.nan_to_num(problem.at(x[:d])[1][1:])
+            return np.block([[-slopes, spread], [slopes, spread]])
+
+        start = np.concatenate([weights, np.zeros(len(self.price))])
+        lacking = np.maximum(-room(start), 0.0).reshape(2, -1).max(axis=0)
+        np.maximum.at(start, d + owner, lacking)
+        found = minimize(
+            value,
+            start,
+            jac=slope,
+            method="SLSQP",
+            bounds=[(None, None)] * d + [(0.0, None)] * len(self.price),
+            constraints={"type": "ineq", "fun": room, "jac": room_slope},
+            options={"maxiter": _STEPS, "ftol": 1e-5},
+        )
+        return problem.unit(found.x[:d])

@@ -9,12 +9,13 @@ By default the classifier is a blend: boosted trees and a logistic regression, o
 the group given the class as a feature, multiplied in the powers that make rows left out likeliest.
 Trees alone lose where effects add up, lines alone where they do not. A classifier of the user's is
 taken as it is, for the class, and for the group once in each class: what may be added to its
-features is not known.
+features is not known. Chances of the groups are blended with their plain shares, too: where the
+features tell nothing about the group, models of different folds differ by noise, and bars would
+follow it.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import Any, Self, final
 
 import numpy as np
@@ -23,15 +24,19 @@ from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.utils import _safe_indexing
 
-from evenscore.extras import require
-from evenscore.learning.boosters import tree_threads
+from evenscore.learning.plain_models import Forest, Line, plain
 from evenscore.learning.training_set import TrainingSet
+from evenscore.learning.trees import boosted_trees
+from evenscore.learning.wholeness import check_names, check_numbers, part_of
 from evenscore.learning.wrapping import fitted, without_class_weights
 from evenscore.scores.arrays import Floats, Ints
 
 _ROWS = 10_000  # that a logistic regression and a blend are fitted on: more change little
 _LEAST = 1e-6  # a chance, where logarithms are taken
 KEPT, MOST_KEPT = 10, 5_000  # one row in so many is kept from all models, but no more rows
+
+KINDS = ("trees", "logistic")
+"""Of the default classifier: by default a blend of both."""
 
 Cells = Floats
 """Chances of the 2K cells, (n, 2K): class · K + group."""
@@ -57,61 +62,25 @@ class Recipe:
         return cls(lambda n, d: [estimator], lambda n, d: [groups], joint=False)
 
     @classmethod
-    def default(cls, X: Any, categorical: Sequence[int], seed: int) -> Self:
-        """Trees and a line, which need no tuning; a smaller forest for the group."""
+    def default(
+        cls, X: Any, categorical: Sequence[int], seed: int, kind: str | None = None
+    ) -> Self:
+        """Trees and a line, which need no tuning, or one kind; a smaller forest for the group."""
         codes = tuple(categorical)
+        some = slice(None) if kind is None else [slice(0, 1), slice(1, 2)][KINDS.index(kind)]
 
         def label(n: int, d: int) -> list[Any]:
             leaves, least = int(np.clip(np.sqrt(n) / 7.0, 4, 31)), int(np.clip(n // 100, 10, 40))
-            return [_trees(120, 0.08, leaves, least, (n, d), codes, seed), _line(X, codes)]
+            count = int(np.clip(n // 60, 120, 250))
+            trees = boosted_trees(count, 0.08, leaves, least, (n, d), codes, seed)
+            return [trees, _line(X, codes)][some]
 
         def group(n: int, d: int) -> list[Any]:
-            leaves = 15 if n > 3000 else 8
-            return [_trees(60, 0.1, leaves, min(40, n // 20), (n, d), codes, seed), _line(X, codes)]
+            leaves, least = 15 if n > 3000 else 8, min(40, n // 20)
+            trees = boosted_trees(60, 0.1, leaves, least, (n, d), codes, seed)
+            return [trees, _line(X, codes)][some]
 
         return cls(label, group, joint=True, categorical=codes)
-
-
-def _trees(
-    count: int,
-    rate: float,
-    leaves: int,
-    least: int,
-    shape: tuple[int, int],
-    codes: Sequence[int],
-    seed: int,
-) -> Any:
-    """LightGBM's trees; scikit-learn's where it is not installed."""
-    if find_spec("lightgbm") is None:
-        from sklearn.ensemble import HistGradientBoostingClassifier
-
-        return HistGradientBoostingClassifier(
-            max_iter=count,
-            learning_rate=rate,
-            max_leaf_nodes=leaves,
-            min_samples_leaf=max(least, 1),
-            l2_regularization=5.0,
-            categorical_features=list(codes) or None,
-            early_stopping=False,
-            random_state=seed,
-        )
-    require("EvenScorer", "lightgbm")  # recent enough
-    n, d = shape
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(
-        n_estimators=count,
-        learning_rate=rate,
-        num_leaves=leaves,
-        min_child_samples=max(least, 1),
-        reg_lambda=5.0,
-        colsample_bynode=float(np.clip(8.0 / max(d, 1), 0.3, 1.0)),
-        random_state=seed,
-        n_jobs=tree_threads(None, n) or -1,
-        deterministic=True,
-        force_row_wise=True,
-        verbosity=-1,
-    )
 
 
 def _line(X: Any, codes: Sequence[int]) -> Any:
@@ -155,6 +124,30 @@ class FoldModels:
         kinds = [rows[data.positive[rows] == kind] for kind in (False, True)]
         one, other = ([_fitted(m, recipe, data, data.codes, some) for m in made] for some in kinds)
         return cls(label, (one, other), False)
+
+    def plain(self, classes: NDArray[Any], n_groups: int, width: int) -> Self:
+        """The same as plain arrays."""
+        label = [plain(model, classes, width) for model in self.label]
+        codes, width = np.arange(n_groups), width + self.joint
+        one, other = ([plain(m, codes, width) for m in models] for models in self.groups)
+        return replace(self, label=label, groups=(one, one if self.joint else other))
+
+    def check_whole(self, width: int, n_groups: int) -> None:
+        """Refuse what was read from a file and is no set of classifiers of so many features."""
+        check_names(self)
+        width_of_groups = width + part_of(self, "joint", bool)
+        groups = part_of(self, "groups", tuple)
+        parts = [(part_of(self, "label", list), width, 2)]
+        parts += [(models, width_of_groups, n_groups) for models in groups]
+        if len(groups) != 2 or not all(type(models) is list and models for models, *_ in parts):
+            raise ValueError("FoldModels must hold classifiers of the class, and of both groups.")
+        for models, own, n_classes in parts:
+            for model in models:
+                if type(model) not in (Forest, Line):
+                    raise ValueError("FoldModels must hold forests and lines.")
+                model.check_whole(own)
+                if model.classes_.max() >= n_classes:
+                    raise ValueError("FoldModels must hold classifiers of classes that there are.")
 
     def chances(self, X: Any, n_groups: int) -> tuple[list[Floats], list[list[Floats]]]:
         """What classifiers say of the class, (n, 2), and of the group in each class, (n, K)."""
@@ -216,17 +209,44 @@ def _spread(model: Any, X: Any, codes: Ints, *, places: bool = False) -> Floats:
 @final
 @dataclass(frozen=True, eq=False)
 class Posteriors:
-    """From features to chances of the cells: the mean over the models of all folds."""
+    """From features to chances of the cells: the mean over the models of all folds.
+
+    `shares`, (2, K), are those of the groups in each class: what a classifier of the group is
+    blended with, so that one which tells nothing about rows left out says nothing.
+    """
 
     models: tuple[FoldModels, ...]
     label_powers: Floats
     group_powers: Floats
+    shares: Floats
     n_groups: int
+
+    def plain(self, classes: NDArray[Any], width: int) -> Self:
+        """The same as plain arrays, which a file can hold; of default classifiers only."""
+        models = tuple(one.plain(classes, self.n_groups, width) for one in self.models)
+        return replace(self, models=models)
+
+    def check_whole(self, width: int) -> None:
+        """Refuse what was read from a file and is no set of models of so many features."""
+        check_names(self)
+        n_groups, models = part_of(self, "n_groups", int), part_of(self, "models", tuple)
+        check_numbers(self, "shares", (2, n_groups), above=0.0)
+        if n_groups < 1 or not models or not all(type(one) is FoldModels for one in models):
+            raise ValueError("Posteriors must hold the models of each fold.")
+        for one in models:
+            one.check_whole(width, n_groups)
+            check_numbers(self, "label_powers", (len(one.label),))
+            check_numbers(self, "group_powers", (len(one.groups[0]) + 1,))
+            if len(one.groups[0]) != len(one.groups[1]):
+                raise ValueError("FoldModels must hold as many classifiers for each class.")
 
     def of(self, label: Sequence[Floats], groups: Sequence[Sequence[Floats]]) -> Cells:
         """The cells' chances, of what the classifiers of a fold say."""
         classes = blended(label, self.label_powers)
-        parts = [blended(some, self.group_powers) for some in groups]
+        parts = [
+            blended([*some, np.broadcast_to(share, some[0].shape)], self.group_powers)
+            for some, share in zip(groups, self.shares, strict=True)
+        ]
         return np.hstack([classes[:, [kind]] * part for kind, part in enumerate(parts)])
 
     def by_model(self, X: Any) -> list[Cells]:
@@ -328,10 +348,15 @@ class CrossFitted:
             np.where(kinds[:, None] == 1, positives, negatives)
             for negatives, positives in zip(*groups, strict=True)
         ]
+        cell = data.cell[seen]
+        shares = np.bincount(cell, weight, 2 * n_groups).reshape(2, -1) + 0.5
+        shares /= shares.sum(axis=1, keepdims=True)
+        own.append(shares[kinds])
         posteriors = Posteriors(
             tuple(models),
             likeliest_powers([part[seen] for part in label], kinds[seen], weight),
             likeliest_powers([part[seen] for part in own], data.codes[seen], weight),
+            np.asarray(shares, dtype=np.float64),
             n_groups,
         )
         cells = np.mean([posteriors.of(*one) for one in said], axis=0)

@@ -1,9 +1,6 @@
 """RepairedScorer: any classifier, and one increasing map per group that makes its score fair.
 
-A repair without the group of whoever is scored was tried, too: a fair score of the chances of class
-and group that the features give. It ranks and closes gaps about as well as `BoostedScorer`, at ten
-times the cost or more, and is therefore not offered; benchmarks/blind_repair.py has both, beside
-the repaired score, on Adult without the columns that give the group away.
+`EvenScorer` is the repair without the group of whoever is scored.
 """
 
 import warnings
@@ -24,7 +21,6 @@ from sklearn.utils.validation import (
 
 from evenscore.gaps import ConstraintLike, as_constraints
 from evenscore.inference.estimate import Estimate
-from evenscore.learning.boosters import FEW, default_trees
 from evenscore.learning.cross_fitting import cross_fitting_folds
 from evenscore.learning.encoding import FeatureEncoding
 from evenscore.learning.parameters import seed_of
@@ -34,6 +30,7 @@ from evenscore.learning.training_set import (
     refuse_idle_groups,
     two_classes,
 )
+from evenscore.learning.trees import FEW, default_trees
 from evenscore.learning.wrapping import check_table, checked_labels, fitted, weight_parameter
 from evenscore.repairing.fitting import RepairSettings, repair_rows
 from evenscore.repairing.maps import Unseen, apply_by_group
@@ -51,7 +48,7 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
     constraints it is the classifier itself.
 
     Treating people by their group when decisions are made may be unlawful where you are, even to
-    make them fair (see `repair`). `LinearScorer` and `BoostedScorer` need the group only to fit.
+    make them fair (see `repair`). `EvenScorer` and `LinearScorer` need the group only to fit.
 
     Parameters
     ----------
@@ -250,7 +247,7 @@ class RepairedScorer(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # typ
         if self.repair_ is not None and sensitive_features is None:
             raise ValueError(
                 "A repaired score maps each group in its own way: pass sensitive_features to "
-                "score (LinearScorer and BoostedScorer need no groups for that)."
+                "score (EvenScorer and LinearScorer need no groups for that)."
             )
         check_table(X)
         validate_data(self, X, skip_check_array=True, reset=False)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 
 from evenscore.gaps import GapFamily
-from evenscore.learning.multipliers import excess
 from evenscore.learning.objective import Objective, Strict
 from evenscore.learning.training_set import TrainingSet
 from evenscore.scores.arrays import Floats
 
 DEFAULT_TOLERANCE = 0.02
-# Standard errors left to a guard: chance alone seldom moves it further. One or four are no better
-# (benchmarks/constants.py).
+TOLERANCES = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)  # of a path: each half of the one before, or so
+# Standard errors left to a guard: chance alone seldom moves it further. One or four were no better.
 _GUARD_ERRORS = 2.0
 # Standard errors that a gap between more than two groups may leave, whatever its tolerance: a gap
 # between cells of a hundred people is closed further only by fitting noise, and the pairs of groups
@@ -31,7 +30,14 @@ SLACK = 1e-3
 """A training gap so little beyond what is allowed is within it."""
 _BELOW_CHANCE = 10.0  # what an AUC below one half costs there: any other iterate is better
 
-Stage = Literal["without constraints", "reweighed", "learning", "restart"]
+
+def excess(gaps: Floats, tolerance: Floats | float) -> Floats:
+    """How far each gap is beyond ±tolerance, with its sign.
+
+    >>> excess(np.array([0.03, -0.03, 0.01]), 0.02).round(3)
+    array([ 0.01, -0.01,  0.  ])
+    """
+    return np.asarray(gaps - np.clip(gaps, -np.asarray(tolerance), tolerance))
 
 
 @final
@@ -49,8 +55,6 @@ class Task:
     strength : float or several, optional
         The penalty λ of AUC − λ Σ |gap|, one for all constraints or one for each; None if gaps have
         to be within their tolerance.
-    optimism : array or float
-        By how much each gap is known to be larger on new rows, signed.
 
     Examples
     --------
@@ -66,7 +70,6 @@ class Task:
     constraints: tuple[GapFamily, ...]
     tolerance: float | None = None
     strength: float | Sequence[float] | None = None
-    optimism: Floats | float = 0.0
 
     def __post_init__(self) -> None:
         each = np.asarray(0.0 if self.strength is None else self.strength)
@@ -76,20 +79,12 @@ class Task:
                 "one for all, or one for each."
             )
 
-    def bounds(self, objective: Objective) -> Floats | float:
-        """Of the multipliers of all terms: the strengths; a tolerance is a hard constraint."""
-        if self.strength is None:
-            return np.inf
-        if isinstance(self.strength, Sequence | np.ndarray):
-            return objective.terms.by_constraint(self.strength)[0]
-        return float(self.strength)
-
     def strengths(self, objective: Objective) -> Floats | None:
         """The penalty of every gap asked for; None if gaps have to be within their tolerance."""
         if self.strength is None:
             return None
         each = np.broadcast_to(np.asarray(self.strength, dtype=np.float64), len(self.constraints))
-        return objective.terms.by_constraint(each.tolist())[1]
+        return objective.terms.by_constraint(each.tolist())
 
     def objective(
         self, rows: TrainingSet, *, bandwidth: float = 0.3, guards: bool = False
@@ -99,7 +94,6 @@ class Task:
             self.constraints,
             bandwidth=bandwidth,
             guards=guards and self.strength is None,
-            optimism=self.optimism,
         )
 
     @property
@@ -108,6 +102,12 @@ class Task:
         if self.tolerance is not None:
             return self.tolerance
         return DEFAULT_TOLERANCE if self.strength is None else 0.0
+
+    @property
+    def of_families(self) -> list[float]:
+        """The gap that each constraint may leave."""
+        own = (one.tolerance for one in self.constraints)
+        return [self.default_tolerance if each is None else each for each in own]
 
     def tolerances(self, objective: Objective) -> Floats:
         """The gap that every gap asked for may leave."""
@@ -146,108 +146,38 @@ class Task:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class TrainingScores:
-    """Scores of the training rows that a learner has at hand, so that nobody makes them again.
-
-    Parameters
-    ----------
-    free : array
-        Without constraints.
-    final : array, optional
-        Of the scorer, as `raw_score` would give them.
-    expected : array, optional
-        Of the scorer, as they would be on new rows like these: without what a row has done to its
-        own score. So are then the gaps in the history, of what was learned with constraints.
-    """
-
-    free: Floats
-    final: Floats | None = None
-    expected: Floats | None = None
-
-
-@final
 @dataclass
 class History:
     """What happened while a scorer learned, one entry per update of the multipliers.
 
-    `gaps` are strict ones, with what they are known to grow by on new rows, if anything; like
-    `multipliers` they are in the order of the scorer's `gap_names_`. Of a gap over a range of cuts,
-    which has a multiplier for each of several, it is the largest of them. `stage` says what an
-    entry is of: the score "without constraints" and the "reweighed" one, which others are compared
-    with, "learning" itself, and a "restart" where that had failed; `chosen` is the number of the
-    entry that was returned, if the learner says; `beaten` that rows not trained on have shown what
-    was learned to be worse in both AUC and gaps than one of those; `obstacle` why a tolerance was
-    not reached, if the learner knows. `settled` says whether learning ended because nothing got
-    better any more; None if the learner does not know.
+    `gaps` are strict ones; like `multipliers` they are in the order of the scorer's `gaps_`. Of a
+    gap over a range of cuts, which has a multiplier for each of several, it is the largest of them.
+    `chosen` is the number of the entry that was returned, if the learner says. `settled` says
+    whether learning ended because nothing got better any more; None if the learner does not know.
     """
 
     objective: list[float] = field(default_factory=list)
     auc: list[float] = field(default_factory=list)
     gaps: list[Floats] = field(default_factory=list)
     multipliers: list[Floats] = field(default_factory=list)
-    stage: list[Stage] = field(default_factory=list)
     settled: bool | None = None
     chosen: int | None = None
-    beaten: bool = False
-    obstacle: str = ""
-    scores: TrainingScores | None = field(default=None, repr=False)  # until fit has used them
-    notes: list[tuple[str, type[Warning]]] = field(default_factory=list, repr=False)  # likewise
 
     def __len__(self) -> int:
         return len(self.objective)
 
-    def add(
-        self, objective: float, strict: Strict, multipliers: Floats, stage: Stage = "learning"
-    ) -> None:
-        """One more entry; the multipliers are those of the gaps asked for."""
+    def add(self, objective: float, strict: Strict, multipliers: Floats | None = None) -> None:
+        """One more entry; the multipliers are those of the gaps asked for, if there are any."""
         self.objective.append(float(objective))
         self.auc.append(strict.auc)
         self.gaps.append(strict.gaps.copy())
-        self.multipliers.append(multipliers.copy())
-        self.stage.append(stage)
-
-    def entries(self, *stages: Stage) -> list[int]:
-        """The numbers of the entries of some stages."""
-        return [number for number, stage in enumerate(self.stage) if stage in stages]
-
-    @property
-    def free_auc(self) -> float | None:
-        """The AUC without constraints, if the learner has looked."""
-        some = self.entries("without constraints")
-        return self.auc[some[0]] if some else None
-
-    def frontier(self, *stages: Stage) -> list[tuple[float, float]]:
-        """AUC and size of the largest gap of the entries (of some stages) that no other beats.
-
-        >>> history = History()
-        >>> for auc, gap in ((0.8, 0.3), (0.7, 0.4), (0.7, 0.1)):
-        ...     history.add(0.0, Strict(auc, np.zeros(0), np.array([gap])), np.zeros(1))
-        >>> history.frontier()
-        [(0.8, 0.3), (0.7, 0.1)]
-        """
-        numbers = self.entries(*stages) if stages else range(len(self))
-        points = [(self.auc[k], float(np.max(np.abs(self.gaps[k]), initial=0.0))) for k in numbers]
-        kept: list[tuple[float, float]] = []
-        for auc, gap in sorted(points, key=lambda point: (-point[0], point[1])):
-            if np.isfinite(gap) and (not kept or gap < kept[-1][1]):
-                kept.append((auc, gap))
-        return kept
-
-
-@dataclass(frozen=True, eq=False)
-class Look:
-    """What a look at an iterate has shown, and the multipliers of the gaps asked for after it."""
-
-    objective: float
-    strict: Strict
-    multipliers: Floats
-    stage: Stage = "learning"
+        if multipliers is not None:
+            self.multipliers.append(multipliers.copy())
 
 
 @dataclass(eq=False)
 class Choice:
-    """Which iterate is the best, by the training rows or by rows held out.
+    """Which iterate is the best, by the training rows.
 
     The best has the largest AUC less twice what its worst gap is beyond what is allowed, and less
     0.15 if it is beyond at all; with a strength, the largest AUC − Σ strength · |gap|. None that
@@ -262,41 +192,17 @@ class Choice:
 
     def merit_of(self, strict: Strict) -> tuple[float, float]:
         """How far the worst gap is beyond what is allowed, and the merit, in AUC."""
-        worst = float(np.max(self._beyond(strict), initial=0.0))
-        below = _BELOW_CHANCE * (strict.auc < 0.5)
-        return worst, strict.auc - self.cost_of(strict) - below
-
-    def cost_of(self, strict: Strict) -> float:
-        """What the gaps cost, in AUC."""
-        beyond = self._beyond(strict)
-        if self.strength is not None:
-            return float(self.strength @ beyond)
+        beyond = np.nan_to_num(np.abs(excess(strict.gaps, self.allowance)), nan=1.0)
         worst = float(np.max(beyond, initial=0.0))
-        return WORTH * worst + MISSED * (worst > SLACK)
-
-    def _beyond(self, strict: Strict) -> Floats:
-        return np.nan_to_num(np.abs(excess(strict.gaps, self.allowance)), nan=1.0)
-
-    def note(self, look: Look, new: Strict | None = None) -> tuple[float, float]:
-        """Note an iterate: how far its worst gap is beyond what is allowed, and its merit.
-
-        With AUC and gaps on rows held out, `new`, the AUC is theirs, and of their gaps the mean of
-        what is beyond counts too: single ones are noise. A cell too small to be held out has no say
-        there.
-        """
-        self.history.add(look.objective, look.strict, look.multipliers, look.stage)
-        worst, merit = self.merit_of(look.strict)
-        if new is None:
-            return worst, merit
-        left = np.nan_to_num(np.abs(excess(new.gaps, self.allowance)))
-        merit += new.auc - look.strict.auc
+        cost = WORTH * worst + MISSED * (worst > SLACK)
         if self.strength is not None:
-            beyond = self._beyond(look.strict)
-            return worst, merit + float(self.strength @ (beyond - left))
-        return worst, merit - float(np.mean(left)) if len(left) else merit
+            cost = float(self.strength @ beyond)
+        return worst, strict.auc - cost - _BELOW_CHANCE * (strict.auc < 0.5)
 
-    def better(self, merit: float) -> bool:
-        """Whether the iterate just noted is the best so far; it is kept in mind if so."""
+    def better(self, objective: float, strict: Strict) -> bool:
+        """Note an iterate; whether it is the best so far, which is kept in mind."""
+        self.history.add(objective, strict)
+        merit = self.merit_of(strict)[1]
         if not merit >= self.merit:
             return False
         self.merit, self.history.chosen = merit, len(self.history) - 1

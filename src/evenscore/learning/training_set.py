@@ -194,17 +194,6 @@ class TrainingSet:
         part = self.rows(index)
         return index, replace(part, weight=weight[index])
 
-    def reweighed(self) -> Self:
-        """The same rows with weights under which class and group are independent.
-
-        Those of Kamiran and Calders: P(class) P(group) / P(class, group).
-        """
-        weight = np.ones(len(self)) if self.weight is None else self.weight
-        table = np.bincount(self.cell, weight, 2 * len(self.groups)).reshape(2, -1)
-        expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
-        factor = np.divide(expected, table, out=np.ones_like(table), where=table > 0.0)
-        return replace(self, weight=weight * factor.reshape(-1)[self.cell])
-
     def folds(self, count: int, rng: np.random.Generator) -> Ints:
         """A fold for every row, drawn so that each class and group is spread evenly over them.
 

@@ -19,23 +19,29 @@ def check_names(owner: Any) -> None:
 
     Parameters
     ----------
-    owner : dataclass
+    owner : dataclass or scorer
         What was read.
 
     Examples
     --------
-    >>> from evenscore.learning.encoding import SpreadCodes
-    >>> columns = SpreadCodes((0,))
-    >>> vars(columns)["transform"] = None
-    >>> check_names(columns)
+    >>> from evenscore.learning.bars import PositionMap
+    >>> rising = PositionMap(np.zeros(0), np.zeros(0))
+    >>> vars(rising)["fit"] = None
+    >>> check_names(rising)
     Traceback (most recent call last):
-    ValueError: SpreadCodes must have no attribute 'transform'.
+    ValueError: PositionMap must have no attribute 'fit'.
     """
-    known = {field.name for field in fields(owner)}
+    kind = type(owner)
+    if hasattr(kind, "_get_param_names"):
+        known = set(kind._get_param_names())
+        for name in sorted(known - set(vars(owner))):
+            raise ValueError(f"{kind.__name__}.{name} must be there.")
+    else:
+        known = {part.name for part in fields(owner)}
     for name in vars(owner):
         learned = name.endswith("_") and not name.startswith("_")
-        if name not in known and (not learned or hasattr(type(owner), name)):
-            raise ValueError(f"{type(owner).__name__} must have no attribute {name[:40]!r}.")
+        if name not in known and (not learned or hasattr(kind, name)):
+            raise ValueError(f"{kind.__name__} must have no attribute {name[:40]!r}.")
 
 
 def part_of(owner: Any, name: str, kind: type, *, optional: bool = False) -> Any:

@@ -1,6 +1,7 @@
 """The paper's Algorithms 1 and 2 as a scorer."""
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,7 +10,8 @@ from sklearn.base import clone
 
 from evenscore.gaps import ConstraintLike
 from evenscore.learning.base import FairScorer
-from evenscore.learning.parameters import check_count, check_number
+from evenscore.learning.left_out import LeftOut
+from evenscore.learning.parameters import check_count, check_number, seed_of
 from evenscore.learning.task import History, Task
 from evenscore.learning.training_set import TrainingSet
 from evenscore.paper.network import check_widths, forward
@@ -22,7 +24,7 @@ class PaperScorer(FairScorer):
 
     Pairs are drawn, multipliers and thresholds move by fixed steps after a look at rows held out,
     the output is batch-normalised. This is to compare with: whoever wants a fair score takes
-    `LinearScorer` or `BoostedScorer`. What is wrong in print, and how it was read, is in
+    `EvenScorer`. What is wrong in print, and how it was read, is in
     docs/paper.md.
 
     Parameters
@@ -50,7 +52,7 @@ class PaperScorer(FairScorer):
         Step of a threshold (Δt). The paper's 0.001 cannot bring a threshold where it should be
         within 20,000 iterations.
     validation_fraction : float, default 0.4
-        Share of the rows kept aside, at which the updates look.
+        Share of the rows kept aside, at which the updates look, and on which gaps are told.
     random_state : int, optional
         Which rows are kept aside, the initial layers, batches and pairs.
     verbose
@@ -64,9 +66,8 @@ class PaperScorer(FairScorer):
     classes_
     encoding_
     groups_
-    gap_names_
-    gaps_
-    converged_
+    gaps_ : list of Estimate
+        On the rows kept aside.
     history_
 
     Examples
@@ -75,11 +76,11 @@ class PaperScorer(FairScorer):
     >>> data = make_square(2000, random_state=0)
     >>> scorer = PaperScorer("intra_group", strength=1.0, hidden=(), n_iter=4000, random_state=0)
     >>> scorer = scorer.fit(data.X, data.y, sensitive_features=data.groups)
-    >>> abs(scorer.gaps_["validation"][0].value) < 0.1
+    >>> abs(scorer.gaps_[0].value) < 0.1
     True
     """
 
-    guarded: ClassVar[bool] = False  # the paper's algorithms return what they learn
+    folds = 0  # the paper looks at rows kept aside
     varied_together: ClassVar[tuple[str, ...]] = ("strength", "l2", "random_state")
     """Parameters that `fit_many` can vary in one program."""
 
@@ -126,6 +127,9 @@ class PaperScorer(FairScorer):
         check_number(self, "l2", 0.0)
         for name in ("n_iter", "batch_size", "n_pairs", "update_every"):
             check_count(self, name)
+        share = self.validation_fraction
+        if not isinstance(share, Real) or not 0.0 < float(share) < 1.0:
+            raise ValueError(f"validation_fraction must be above 0 and below 1, not {share!r}.")
         check_widths(() if self.hidden is None else self.hidden)
 
     def fit_many(
@@ -164,17 +168,30 @@ class PaperScorer(FairScorer):
         reader = clone(self)
         constraints = reader.task().constraints
         data = reader._read(X, y, sensitive_features, sample_weight, constraints, cluster)
-        train, held_out = reader.hold_out(data)
         for scorer in scorers:
             scorer.know(reader)
+        train, held_out = reader._kept_aside(data)
         histories = _learn(scorers, train, held_out, reader.task())
         for scorer, history in zip(scorers, histories, strict=True):
-            scorer._finish(data, train, held_out, scorer.task(), history)
+            scorer._finish(data, scorer.task(), history)
         return scorers
 
-    def learn(self, train: TrainingSet, held_out: TrainingSet | None, task: Task) -> History:
+    def learn(self, train: TrainingSet, task: Task) -> History:
         """Algorithm 1 for AUC gaps, Algorithm 2 for ROC gaps, both at once for both."""
-        return _learn([self], train, held_out, task)[0]
+        rows, held_out = self._kept_aside(train)
+        return _learn([self], rows, held_out, task)[0]
+
+    def _kept_aside(self, rows: TrainingSet) -> tuple[TrainingSet, TrainingSet | None]:
+        """Rows to learn from and rows to look at: the same share of every class and group."""
+        rng = np.random.default_rng(seed_of(self.random_state))
+        return rows.hold_out(self.validation_fraction, rng)
+
+    def _finish(self, data: TrainingSet, task: Task, history: History) -> None:
+        super()._finish(data, task, history)
+        held_out = self._kept_aside(data)[1]
+        if held_out is not None:
+            score = self.raw_score(held_out.X)
+            self.gaps_ = LeftOut(held_out, score, score).gaps(task.constraints)
 
     def standardised(self, X: Any) -> Floats:
         """The features as the network takes them."""

@@ -20,7 +20,6 @@ from scipy.special import expit
 
 from evenscore.gaps.family import CutForm
 from evenscore.learning.features import FeatureScaling
-from evenscore.learning.multipliers import SignRule
 from evenscore.learning.objective import Objective, Strict
 from evenscore.learning.parameters import seed_of
 from evenscore.learning.progress import progress
@@ -197,18 +196,14 @@ class _Rules:
 
     def __init__(self, objective: Objective, gaps: PaperGaps, scorer: PaperScorer) -> None:
         self.objective, self.gaps = objective, gaps
-        self.rule = SignRule(float(np.max(scorer.strength or 0.0)), scorer.multiplier_step)
-        self.threshold_step = scorer.threshold_step
-        self.state = self.rule.init(np.zeros(gaps.n))
+        self.strength = float(np.max(scorer.strength or 0.0))
+        self.multiplier_step, self.threshold_step = scorer.multiplier_step, scorer.threshold_step
+        self.multipliers = np.zeros(gaps.n)  # m = λc, and c moves within [−1, 1]
         self.thresholds = np.zeros(len(gaps.roc))
         self.ends = [
             [np.flatnonzero(objective.cell == c) for c in cells]
             for cells in (gaps.first, gaps.second)
         ]
-
-    @property
-    def multipliers(self) -> Floats:
-        return self.state.multipliers
 
     def update(self, score: Floats) -> Strict | None:
         """One step; also the strict gaps, if they were needed."""
@@ -224,7 +219,8 @@ class _Rules:
             step = np.where(move, np.sign(away) * self.threshold_step, 0.0)
             self.thresholds = self.thresholds + step
             seen[self.gaps.roc] = np.where(move, 0.0, gap)
-        self.state = self.rule.update(self.state, seen, seen)
+        moved = self.multipliers + self.multiplier_step * self.strength * np.sign(seen)
+        self.multipliers = np.clip(moved, -self.strength, self.strength)
         return strict
 
     def _rates(self, score: Floats, members: list[Ints]) -> list[Any]:

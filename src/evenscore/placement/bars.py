@@ -13,12 +13,12 @@ where all bars are common.
 The best bars maximise the AUC subject to the bands of a `Problem` and to the shares of the pools.
 They are found by successive linear programs in a trust region: shares above the bars are smoothed
 over a twentieth of the deviation of η, everything is linearised in t, and what exceeds a band or
-misses a share is paid for by an exact penalty. A price on differences between neighbouring knots
+misses a share is paid for by an exact penalty. They start from the best placement of atoms, which
+knows no order of η. A price on differences between neighbouring knots
 settles what the data leave open.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Self, final
 
@@ -29,15 +29,19 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.special import expit
 
 from evenscore.placement.problem import Points, Problem
+from evenscore.placement.program import best_placement
 from evenscore.scores.arrays import Floats, Ints
 
 _SMOOTH = 0.05  # deviations of η: over them counts at a bar are smoothed
 _PENALTY = 1.0  # of AUC for a gap of 1 beyond its band at one cut: more than bands cost, as a rule
+_CUTS = 8.0  # as many cuts cost as much; of fewer each is dearer
 _PRICE = 0.01  # of AUC, times κ, for a difference of 1 between two neighbouring knots at every cut
 _RADIUS, _LEAST, _MOST = 0.5, 0.004, 1.0  # of the trust region, in log-odds
 _TURN = 0.3  # deviations of η by which first bars are above and below the common ones
 _NEAR = 0.15  # its first radius around bars that are known to be good
-_BETTER = 1e-5  # what a step must add, in AUC
+_BETTER = {False: 1e-4, True: 1e-5}  # what a step must add, in AUC; on hard counts
+_PARTS = 12  # of the log-odds of those near a knot, as atoms of the program that first bars are of
+_LOOSER = (0.0, 0.01, 0.02, 0.05)  # what is added to tolerances until that program can meet them
 _POINTS = 10_000  # that bars are found on; hard counts are those of all
 
 
@@ -82,13 +86,13 @@ class Knots:
         part = np.exp(-(square - square.min(axis=1, keepdims=True)) / (2.0 * self.width**2))
         return np.asarray(part / part.sum(axis=1, keepdims=True))
 
-    @cached_property
+    @property
     def neighbours(self) -> Ints:
         """The pairs of knots of the shortest tree that joins all, (B − 1, 2)."""
         tree = minimum_spanning_tree(_distances(self.centres, self.centres)).tocoo()
         return np.column_stack([tree.row, tree.col]).astype(np.intp)
 
-    @cached_property
+    @property
     def turns(self) -> Floats:
         """1 and −1 by turns along the axis on which the centres differ most, (B,)."""
         centred = self.centres - self.centres.mean(axis=0)
@@ -168,7 +172,10 @@ class Search:
         problem, width = self.problem, self.crowd.membership.shape[1]
         cuts, edges = len(problem.above), len(self.neighbours)
         self.sizes = [1 if b.asked.averaged else len(b.at) for b in problem.bands]
-        self.weights = [len(b.at) if b.asked.averaged else 1 for b in problem.bands]
+        self.weights = [
+            float(len(b.at) if b.asked.averaged else max(1.0, _CUTS / len(b.at)))
+            for b in problem.bands
+        ]
         self.price = _PRICE * self.smoothness / cuts
         self.apart = self.smoothness * -np.diff(self.common)
         # Columns: bars by cut, m of every item, its excess, pools too small and too large, and
@@ -178,7 +185,8 @@ class Search:
         self.columns = int(self.ends[-1]) + edges * cuts
         self.cost = np.zeros(self.columns)
         self.cost[self.ends[1] : self.ends[2]] = _PENALTY * np.repeat(self.weights, self.sizes)
-        self.cost[self.ends[2] : self.ends[3]] = 1.0
+        self.dear = max([1.0, *self.weights])  # a pool that is missed, as much as any band
+        self.cost[self.ends[2] : self.ends[3]] = self.dear
         self.cost[self.ends[3] :] = self.price
         self._bands, self._pools = self._templates(width)
 
@@ -217,7 +225,7 @@ class Search:
         one, other = self.neighbours.T
         uneven = float(np.abs(bars[:, one] - bars[:, other]).sum())
         auc = area(self.problem, shares)[0]
-        return auc - _PENALTY * beyond - float(missing.sum()) - self.price * uneven
+        return auc - _PENALTY * beyond - self.dear * float(missing.sum()) - self.price * uneven
 
     def _weighted(self, shares: Floats) -> list[Floats]:
         excess = self.problem.excess(shares)
@@ -236,7 +244,7 @@ class Search:
                 beyond = self.crowd.beyond(new)
                 there = self.crowd.shares(beyond, hard=self.hard)
                 merit = self.merit(new, there)
-            if step is None or merit <= best + _BETTER:
+            if step is None or merit <= best + _BETTER[self.hard]:
                 radius /= 3.0
                 if radius < _LEAST:
                     break
@@ -360,14 +368,12 @@ def find_bars(
         κ: the least distance of bars, as a share of that of the common bars. A hundredth of it is
         the price, in AUC, of a difference of one between neighbouring knots at all cuts.
     start : array of shape (J, B), optional
-        Bars to start from, with smaller steps; by default the common ones, moved up and down.
+        Bars to start from, with smaller steps; by default those of the best placement of atoms.
     steps, polish : int
         Programs at most, on smoothed counts of at most 20,000 points and then on the counts of all.
     """
     common, deviation = common_bars(problem, points), _deviation(points)
-    # Equal bars are a saddle: where groups differ in spread some bars have to rise and others to
-    # fall, and no slope says which.
-    bars = common[:, None] + _TURN * deviation * knots.turns if start is None else start
+    bars = _first(problem, points, groups, knots, smoothness) if start is None else start
     smooth = max(_SMOOTH * deviation, 1e-6)
     first = _RADIUS if start is None else _NEAR
     for hard, count, radius in ((False, steps, first), (True, polish, _RADIUS / 10.0)):
@@ -377,6 +383,56 @@ def find_bars(
             search = Search(problem, crowd, knots.neighbours, common, smoothness, hard)
             bars = search.run(bars, count, radius)
     return bars
+
+
+def _first(
+    problem: Problem, points: Points, groups: Floats, knots: Knots, smoothness: float
+) -> Floats:
+    """Bars that have as many above them near every knot as the best placement of atoms.
+
+    Where there is none, for rates that are not linear or cuts of several pools, the common bars,
+    moved up and down by turns: equal bars are a saddle. Where groups differ in spread some bars
+    have to rise and others to fall, and no slope says which.
+    """
+    common, near = common_bars(problem, points), np.argmax(knots(groups), axis=1)
+    inner = np.linspace(0.0, 1.0, _PARTS + 1)[1:-1]
+    masses = np.zeros((len(knots), _PARTS, len(problem.masses)))
+    for b in range(len(knots)):
+        own = points.rows(near == b)
+        if len(own):
+            part = np.searchsorted(_quantiles(own, inner), own.odds, side="right")
+            np.add.at(masses[b], (part, own.cell), own.weight)
+    above = _placed(problem, masses.reshape(-1, len(problem.masses)))
+    if above is None:
+        return np.asarray(common[:, None] + _TURN * _deviation(points) * knots.turns)
+    bars, held = np.repeat(common[:, None], len(knots), axis=1), masses.sum(axis=2)
+    above = above.reshape(len(knots), _PARTS, -1)
+    for b in np.flatnonzero(held.sum(axis=1) > 0.0).tolist():
+        share = np.clip(held[b] @ above[b] / held[b].sum(), 0.0, 1.0)
+        bars[:, b] = _quantiles(points.rows(near == b), 1.0 - share)
+    for j in range(1, len(common)):
+        bars[j] = np.minimum(bars[j], bars[j - 1] - smoothness * (common[j - 1] - common[j]))
+    return bars
+
+
+def _quantiles(points: Points, levels: Floats) -> Floats:
+    """The least log-odds that at least such shares of some points do not exceed."""
+    order = np.argsort(points.odds, kind="stable")
+    sums = np.cumsum(points.weight[order])
+    place = np.searchsorted(sums, levels * sums[-1] * (1.0 - 1e-9))
+    return np.asarray(points.odds[order][np.minimum(place, len(order) - 1)])
+
+
+def _placed(problem: Problem, masses: Floats) -> Floats | None:
+    """The parts of atoms above each cut in their best placement, within tolerances or near."""
+    for more in _LOOSER:
+        bands = tuple(replace(band, tolerance=band.tolerance + more) for band in problem.bands)
+        try:
+            asked = replace(problem, masses=masses.sum(axis=0), bands=bands)
+            return best_placement(asked, masses).above
+        except ValueError:
+            continue
+    return None
 
 
 def _deviation(points: Points) -> float:

@@ -256,6 +256,21 @@ class Problem:
         """Of every band, how far each item is beyond what is allowed; `Band.spread`."""
         return [band.spread(band.items(band.rates(shares, self.masses)[0])) for band in self.bands]
 
+    @property
+    def spared(self) -> tuple[str, ...]:
+        """Where more than the tolerance is allowed, since it cannot be told from chance."""
+        said: dict[str, tuple[float, float]] = {}
+        for band in self.bands:
+            two = float(np.sort(band.noise, axis=1)[:, -2:].sum(axis=1).max())
+            key = f"{band.name}: gaps in {band.asked.rate.name}"
+            if two > 0.0 and two > said.get(key, (0.0, 0.0))[0]:
+                said[key] = two, band.tolerance
+        return tuple(
+            f"{key} of up to {two + tolerance:.3f} were allowed, more than {tolerance:g}: of so "
+            "few people less cannot be told from chance."
+            for key, (two, tolerance) in said.items()
+        )
+
     def shortfall(self, shares: Floats) -> str:
         """The band that is furthest beyond what is allowed, in words; nothing if all are within."""
         worst = [(float(part.max()), k) for k, part in enumerate(self.excess(shares))]

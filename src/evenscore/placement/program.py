@@ -67,7 +67,7 @@ def gain(problem: Problem) -> tuple[Floats, float, float]:
     is π, ∫ TPR = π/2 + (1 − π) AUC.
     """
     pool, negatives, positives = single_pool(problem), problem.negatives, problem.positives
-    if np.allclose(pool, positives):
+    if not pool[: len(pool) // 2].any():  # of positives, be they of these atoms or of all people
         return negatives, -1.0, 1.0
     prevalence = float(pool[len(pool) // 2 :].sum())
     return positives, 1.0 / (1.0 - prevalence), -0.5 * prevalence / (1.0 - prevalence)
@@ -176,15 +176,15 @@ def bound(problem: Problem, placement: Placement, masses: Floats) -> tuple[float
         allowed += float(np.sum(lower * band.noise + upper * (band.tolerance + band.noise)))
         for (weights, fixed), own in zip(_rates(problem, band), price.T, strict=True):
             allowed += fixed * float(own.sum())
-            moves.append((band, parts @ weights, own))
+            moves.append((band, weights, own))
     ends = np.concatenate([[0.0], nodes, [1.0]])
     values = np.interp(ends, nodes, placement.prices)
     for k, (near, next_) in ((0, (1, 2)), (-1, (-2, -3))):  # a line beyond the first and last
         slope = (values[near] - values[next_]) / (ends[near] - ends[next_])
         values[k] = values[near] + slope * (ends[k] - ends[near])
     places = np.unique(np.concatenate([ends, steps, np.nextafter(steps, 2.0)]))
-    paid = size * np.outer(parts @ mixture, 1.0 - places)
-    paid -= np.outer(parts @ single_pool(problem), np.interp(places, ends, values))
+    worth = size * np.outer(mixture, 1.0 - places)  # of a unit of each cell at each place
+    worth -= np.outer(single_pool(problem), np.interp(places, ends, values))
     for band, weight, own in moves:
         if band.asked.averaged:
             still = own[0] * (1.0 - places)
@@ -194,9 +194,13 @@ def bound(problem: Problem, placement: Placement, masses: Floats) -> tuple[float
             marks = nodes[np.append(band.at, band.at[-1] + 1)]
             left = np.append(np.cumsum(own[::-1])[::-1], 0.0)
             still = np.interp(places, marks, left)
-        paid += np.outer(weight, still)
-    best = paid.max(axis=1)
-    error = float(np.sqrt(len(best)) * best.std())
+        worth += np.outer(weight, still)
+    chosen = worth[:, np.argmax(parts @ worth, axis=1)].T * parts
+    best = chosen.sum(axis=1)
+    influence = best - parts @ chosen.sum(
+        axis=0
+    )  # the cells' parts add up to one, whoever is drawn
+    error = float(np.sqrt(len(best)) * influence.std())
     return start + float(best.sum()) + float(np.trapezoid(values, ends)) + allowed, error
 
 

@@ -78,7 +78,7 @@ def repair(
     The repaired score needs the group of whoever is scored, and applies another map to another
     group. **That may be unlawful** where decisions about individuals must not depend on group
     membership, whatever the aim. The scorers that need no group when scoring (`LinearScorer`,
-    `BoostedScorer`) are for that case.
+    `EvenScorer`) are for that case.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class Repair:
     A map is applied to the score of a person *with that person's group*. Where the law forbids
     treating people differently by group (in the United States, for credit and hiring; in the
     European Union, for sex in insurance), that may be unlawful even if the aim is to be fair: ask
-    before you use it. `LinearScorer` and `BoostedScorer` need no group to score.
+    before you use it. `EvenScorer` and `LinearScorer` need no group to score.
 
     Parameters
     ----------
