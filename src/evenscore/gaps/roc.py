@@ -48,6 +48,7 @@ from evenscore.scores.rates import CATALOGUE as RATES
 _SPACING = 0.025  # of the rates in an interval, unless their number is given
 # Guards, times a rate: with them the gap of a prototype on new rows of Bank fell from 0.16 to 0.05.
 _AROUND = (0.4, 0.8, 1.2, 1.6)
+_BESIDE = 0.15  # of a rate: how far above and below it `placed` asks for the same
 _NEAR = 0.1  # a guard nearer than this share of a rate to it is left out
 
 
@@ -289,15 +290,19 @@ class RocConstraint(GapFamily):
         """Rates at cuts of each class as a whole: the same at a gap of zero, nearly at small ones.
 
         Where a share a of the pooled class is above a cut and the groups' shares differ by ε, each
-        is within ε of a, and the gap of curves by which the cut is in one group is ε to first order
-        if the groups' densities there are equal.
+        is within ε of a. A gap of curves is read where the share of one group is a: a little above
+        or below that cut, so that the cuts around are asked for, too.
         """
+        around = {
+            rate * part for rate in self.rates for part in (1.0 - _BESIDE, 1.0, 1.0 + _BESIDE)
+        }
+        above = tuple(sorted(round(rate, 9) for rate in around if rate < 1.0))
         return tuple(
             PlacedRate(
                 RATES[{"negatives": "fpr", "positives": "fnr"}[on]],
                 on,
-                self.rates,
-                tuple(f"at the rate {rate:.4g} of the {on}" for rate in self.rates),
+                above,
+                tuple(f"at the rate {rate:.4g} of the {on}" for rate in above),
             )
             for on in class_names(self.on)
         )
