@@ -4,12 +4,12 @@
     subject to                   |gap_k(w) + c_k| ≤ aim_k + t_j(k)   for all k,
 
 AUC and gaps being smooth ones of the standardised score. With a tolerance there is one t for all
-gaps asked for, dear enough to be 0 wherever that can be, and another for their guards; with a
-strength each gap has its own, at the price of its strength. c is the distance of the strict gaps
-from the smooth ones at the weights found before: the problem is solved, looked at, and solved again
-from there. The solver is SciPy's SLSQP, sequential quadratic programs, from the weights that are
-best without constraints. Value, gaps and all their slopes cost one pass over the rows: slopes are
-functions on a grid.
+gaps asked for, and another for their guards: what would cost more than two of AUC for a gap of one
+is left, and said. With a strength each gap has its own t, at the price of its strength. c is the
+distance of the strict gaps from the smooth ones at the weights found before: the problem is solved,
+looked at, and solved again from there. The solver is SciPy's SLSQP, sequential quadratic programs,
+from the weights that are best without constraints. Value, gaps and all their slopes cost one pass
+over the rows: slopes are functions on a grid.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from evenscore.learning.objective import Linearised, Objective, Standardised, St
 from evenscore.learning.task import Choice, Task
 from evenscore.scores.arrays import Floats, Ints
 
-_DEAR, _GUARD = 10.0, 1.0  # of AUC, for a gap of 1 beyond its aim, and for one of a guard
+_DEAR, _GUARD = 2.0, 0.2  # of AUC, for a gap of 1 beyond its aim, and for one of a guard
 _MARGIN = 0.01  # the part of a tolerance that is left to new data
 _STEPS = 30  # quadratic programs at most, each time
 _MOST = 150  # gaps that the solver is told of
