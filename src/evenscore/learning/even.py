@@ -313,7 +313,7 @@ class EvenScorer(FeatureReader, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         tolerances = _tolerances(families)
         evidence = self._known("under")
         odds = evidence.points.odds
-        if np.ptp(odds) == 0.0:
+        if np.ptp(odds) < 1e-9:
             _warn("The classifier gives every row the same chance: all positions are equal.")
         found = evidence.place(families, tolerances, float(self.smoothness))
         self.placer_, self.bars_ = found.placer, found.bars
