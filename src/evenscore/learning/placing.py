@@ -14,7 +14,7 @@ from evenscore.learning.training_set import TrainingSet
 from evenscore.learning.wholeness import check_names, check_numbers, part_of
 from evenscore.placement.bars import Knots, common_bars, find_bars, positions, shares_above
 from evenscore.placement.problem import Points, Problem
-from evenscore.scores.arrays import Floats, Ints
+from evenscore.scores.arrays import Floats, Ints, chunks
 from evenscore.scores.labels import distinct_names
 
 _MOST_POINTS = 200_000  # that bars are found on; of more people a sample by cell
@@ -67,8 +67,11 @@ class Placer:
 
     def crossings(self, cells: Cells) -> Floats:
         """How many cuts people with such chances pass, with fractions."""
-        odds, groups = coordinates(cells, self.n_groups)
-        return positions(odds, self.bars(groups), self.scale)
+        passed = np.empty(len(cells))
+        for rows in chunks(len(cells)):
+            odds, groups = coordinates(cells[rows], self.n_groups)
+            passed[rows] = positions(odds, self.bars(groups), self.scale)
+        return passed
 
     def __call__(self, cells: Cells) -> Floats:
         """The positions of people with such chances."""
@@ -169,9 +172,8 @@ class Evidence:
             membership = placer.knots(groups[index])
             left = problem.shortfall(shares_above(points, membership, placer.levels))
         names = distinct_names(self.rows.groups)
-        bars = Bars.of(
-            problem, everyone.weight, placer.bars(groups), self.crossed.cells, names, self.order
-        )
+        own, cells = placer.bars(groups[index]), self.crossed.cells[index]
+        bars = Bars.of(problem, points.weight, own, cells, names, self.order)
         return Found(self._mapped(placer), told, others, bars, left, problem.spared)
 
     def _found(

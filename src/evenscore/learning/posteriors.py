@@ -29,7 +29,7 @@ from evenscore.learning.training_set import TrainingSet
 from evenscore.learning.trees import boosted_trees
 from evenscore.learning.wholeness import check_names, check_numbers, part_of
 from evenscore.learning.wrapping import fitted, without_class_weights
-from evenscore.scores.arrays import Floats, Ints
+from evenscore.scores.arrays import Floats, Ints, chunks
 
 _ROWS = 10_000  # that a logistic regression and a blend are fitted on: more change little
 _LEAST = 1e-6  # a chance, where logarithms are taken
@@ -177,19 +177,25 @@ def _fitted(
         thin, part = part.thinned(_ROWS)
         rows = rows[thin]
     own = target[rows]
-    X = _safe_indexing(data.X, rows)
-    part = replace(part, X=_with_class(X, part.positive) if positive else X)
+    known = _with_class(data.X, part.positive, rows) if positive else _safe_indexing(data.X, rows)
+    part = replace(part, X=known)
     options = {}
     if recipe.categorical and type(model).__name__ == "LGBMClassifier":
         options["categorical_feature"] = list(recipe.categorical)
     return fitted(model, part, own, np.arange(len(own)), **options)
 
 
-def _with_class(X: Any, positive: NDArray[Any]) -> Any:
+def _with_class(X: Any, positive: NDArray[Any], rows: Ints | None = None) -> Any:
+    """Rows of a matrix with their class as the last column; one copy, no more."""
     column = np.asarray(positive, dtype=np.float64)[:, None]
     if sparse.issparse(X):
-        return sparse.csr_matrix(sparse.hstack([X, sparse.csr_matrix(column)]))
-    return np.hstack([X, column])
+        some = X if rows is None else X[rows]
+        return sparse.csr_matrix(sparse.hstack([some, sparse.csr_matrix(column)]))
+    both = np.empty((len(column), X.shape[1] + 1))
+    for part in chunks(len(column)):
+        both[part, :-1] = X[part if rows is None else rows[part]]
+    both[:, -1:] = column
+    return both
 
 
 def _rows(X: Any) -> int:
