@@ -6,9 +6,8 @@ more, in "heavy" there are more features, with heavy tails. "memorised" has 40 f
 that nothing regularises: what it closes in training returns, and is corrected for. The truth is
 measured for every fit on fresh rows, 30 times as many and at least 200,000: its error is a fifth of
 the interval's at most. "tested only" is the interval that counts who was tested and takes the
-folds' scorers for the final one, as `EvenScorer` does; "wider by" is how much wider that of
-`LinearScorer` is. Samples are fits, of half a second to some ten: ask for 100 to 300. What was
-found is told in `evenscore.learning.cross_fitting`.
+folds' scorers for the final one; "wider by" is how much wider that of `LinearScorer` is. Samples
+are fits, of half a second to some ten: ask for 100 to 300.
 
     python benchmarks/coverage.py --parts cross_fit --samples 100
 """

@@ -240,13 +240,12 @@ def test_convergence_is_told_not_shown(capsys):
     X, y, groups = rows(400)
     X = X[:, :1] + 2.0 * (groups == "b")[:, None]  # a gap that no score of one feature closes
     constraints = ["inter_group", "intra_group", RocConstraint(on="both", rates=(0.25, 0.5))]
-    scorer = LinearScorer(constraints, max_iter=1, verbose=True)
+    scorer = LinearScorer(constraints, max_iter=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         path = path_of(X, y, groups, scorer, tolerances=[0.0], verbose=True)
     assert [point.converged for point in path.points] == [True, False]
     assert capsys.readouterr() == ("", "")  # no terminal, no bar
-    assert path.scorer.verbose is True
 
 
 # ---------------------------------------------------------------------- frame and plot

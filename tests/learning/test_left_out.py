@@ -38,8 +38,8 @@ def left_out(n=4000, shift=0.0, spoiled=0.0, seed=0, cluster=None):
         (0.01, 0.02, "within 0.05", False),
         (0.2, 0.02, "beyond 0.05", False),
         (-0.2, 0.02, "beyond 0.05", False),
-        (0.01, 0.08, "cannot be told", True),
-        (0.08, 0.06, "cannot be told", True),
+        (0.01, 0.08, "cannot tell", True),
+        (0.08, 0.06, "cannot tell", True),
     ],
 )
 def test_the_three_words_of_a_verdict(value, half, lead, needed):
@@ -67,7 +67,7 @@ def test_gaps_without_a_value_or_an_interval():
     assert "no value" in told
     bare = Estimate("fnr_gap", 0.01, np.nan, np.nan, 0.95, "made", first="a", second="b")
     told = said(decide([bare], 0.05, 0.95)[0], 0.05, 3, "positives of b")
-    assert "cannot be told" in told
+    assert "cannot tell" in told
     assert "3 positives of b" in told
     values = [0.1, -0.3, np.nan, 0.2]
     gaps = [Estimate("gap", value, 0.0, 1.0, 0.95, "made") for value in values]

@@ -17,12 +17,11 @@ def test_every_parameter_is_described_once(scorer):
 
 
 def test_shared_descriptions_keep_the_indentation_and_other_lines():
-    found = described("verbose is a word\n  verbose\n  bandwidth", es.FairScorer.__doc__).split(
-        "\n"
-    )
-    assert (found[0], found[-1], len(found)) == ("verbose is a word", "  bandwidth", 4)
-    assert found[1].startswith("  verbose : bool")
-    assert found[2].startswith("      Show")
+    text = "random_state is a word\n  random_state\n  bandwidth"
+    found = described(text, es.FairScorer.__doc__).split("\n")
+    assert (found[0], found[-1], len(found)) == ("random_state is a word", "  bandwidth", 4)
+    assert found[1].startswith("  random_state : int")
+    assert found[2].startswith("      Draws")
 
 
 def test_a_scorer_of_somebody_else_may_have_no_docstring():

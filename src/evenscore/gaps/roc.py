@@ -291,11 +291,12 @@ class RocConstraint(GapFamily):
 
         Where a share a of the pooled class is above a cut and the groups' shares differ by ε, each
         is within ε of a. A gap of curves is read where the share of one group is a: a little above
-        or below that cut, so that the cuts around are asked for, too.
+        or below that cut, so that the cuts around are asked for, too. In an interval there are
+        others near anyway.
         """
-        around = {
-            rate * part for rate in self.rates for part in (1.0 - _BESIDE, 1.0, 1.0 + _BESIDE)
-        }
+        beside = _BESIDE if self.interval is None else 0.0
+        parts = (1.0 - beside, 1.0, 1.0 + beside)
+        around = {rate * part for rate in self.rates for part in parts}
         above = tuple(sorted(round(rate, 9) for rate in around if rate < 1.0))
         return tuple(
             PlacedRate(

@@ -79,8 +79,6 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
         rows. With 0 all is told of the rows trained on, which flatters.
     random_state : int, optional
         Draws the folds, always the same by default, and whatever a subclass draws.
-    verbose : bool, default False
-        Show a progress bar, on a terminal or in a notebook.
 
     Attributes
     ----------
@@ -113,8 +111,8 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
     left_out_ : LeftOut or None
         The rows left out with their scores. Not kept in files.
     history_ : History
-        Objective, AUC, gaps and multipliers at every update of the multipliers. The scorer is the
-        best of all entries (`chosen`).
+        Objective, AUC and gaps of every score that was looked at. The scorer is the best of them
+        (`chosen`).
 
     Examples
     --------
@@ -154,7 +152,6 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
     use_groups: bool = False
     folds: int = 3
     random_state: Any = None
-    verbose: bool | int = False
 
     advice: ClassVar[str] = ""
     """What to do where a tolerance is not reached in training, after a semicolon."""
@@ -198,7 +195,7 @@ class FairScorer(FeatureReader, ClassifierMixin, BaseEstimator):  # type: ignore
         Returns
         -------
         History
-            An entry per update of the multipliers, or an empty one.
+            An entry per score that was looked at, or an empty one.
         """
 
     @abstractmethod

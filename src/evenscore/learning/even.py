@@ -199,8 +199,7 @@ class EvenScorer(FeatureReader, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         with threadpool_limits(1 if len(data) < _MANY else None, user_api="blas"):
             crossed = CrossFitted.fit(recipe, inner, labels, folds)
             self.posteriors_ = crossed.posteriors
-            rows = replace(inner, X=np.zeros((len(inner), 0)))
-            self._evidence = Evidence(rows, crossed, order, int(self.folds))
+            self._evidence = Evidence(inner.bare, crossed, order, int(self.folds))
             self._path: list[Self] | None = None
             self._settle(families)
         return self
@@ -229,13 +228,14 @@ class EvenScorer(FeatureReader, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
             if not isinstance(family, Placeable):
                 raise TypeError(
                     f"{family.name} says nothing about rates at cuts, which EvenScorer makes "
-                    "equal: ask for a RateConstraint at the cuts that will be used."
+                    "equal: ask for a RateConstraint at the cuts that will be used, or take "
+                    "LinearScorer."
                 )
             family.placed()
         return families
 
     def _without_telling(self, data: TrainingSet) -> TrainingSet:
-        """Without features that state the group; what the user's classifier sees is their say."""
+        """Without features that state the group; a classifier of the user's sees all."""
         self.columns_ = None
         if not self._by_default or len(data.groups) < 2:
             return data
@@ -270,11 +270,9 @@ class EvenScorer(FeatureReader, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
                 codes = np.flatnonzero(np.isin(self.columns_, codes)).tolist()
             return Recipe.default(data.X, codes, seed, self.estimator)
         if data.weight is not None and weight_parameter(self.estimator) is None:
-            warnings.warn(
+            _warn(
                 f"{type(self.estimator).__name__} takes no sample_weight: it is fitted without, "
-                "and the weights count for the bars only.",
-                UserWarning,
-                stacklevel=3,
+                "and the weights count for the bars only."
             )
         return Recipe.of(self.estimator)
 
@@ -589,7 +587,7 @@ def _drawn(data: TrainingSet, folds: int, repeats: int, rng: np.random.Generator
     else:
         kept = spread(data.cluster, data.cell, [1.0 - 1.0 / every, 1.0 / every], rng) == 1
     rows, drawn = np.flatnonzero(~kept), []
-    some = replace(data, X=np.zeros((n, 0))).rows(rows)
+    some = data.bare.rows(rows)
     for _ in range(repeats):
         fold = np.full(n, -1, dtype=np.intp)
         fold[rows] = some.folds(folds, rng)

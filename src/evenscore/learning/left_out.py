@@ -141,8 +141,8 @@ def largest_of(gaps: Sequence[Estimate]) -> Estimate:
 _WORDS = {
     "within": "within",
     "beyond": "beyond",
-    "unclear": "it cannot be told whether within",
-    "undefined": "it cannot be told whether within",
+    "unclear": "cannot tell whether within",
+    "undefined": "cannot tell whether within",
 }
 
 
@@ -151,7 +151,7 @@ def said(gap: Estimate, tolerance: float, size: int, cell: str) -> str:
 
     >>> gap = Estimate("fnr_gap", 0.01, -0.02, 0.04, 0.95, "t", first="a", second="b")
     >>> print(said(decide([gap], 0.02, 0.95)[0], 0.02, 100, "positives of b"))
-    fnr_gap, a and b: it cannot be told whether within 0.02, +0.010 (-0.015 to +0.035) on rows not \
+    fnr_gap, a and b: cannot tell whether within 0.02, +0.010 (-0.015 to +0.035) on rows not \
 trained on; 100 positives of b are too few to be sure, and about 630 might do.
     """
     assert gap.verdict is not None

@@ -15,7 +15,7 @@ from evenscore.learning.wholeness import check_numbers, part_of
 from evenscore.scores.arrays import Floats
 
 _FIRST_ROWS = 8192  # with many more rows, so many are solved first and all start from there
-_INNER = 40  # iterations of L-BFGS between two updates, at most
+_INNER = 40  # iterations of L-BFGS at most, without constraints
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -44,7 +44,6 @@ class LinearScorer(FairScorer):
     folds
     random_state : int, optional
         Draws the folds.
-    verbose
 
     Attributes
     ----------
@@ -86,7 +85,7 @@ class LinearScorer(FairScorer):
     max_iter: int = 5
 
     advice: ClassVar[str] = (
-        "; one weight per feature may not be enough, and EvenScorer is not bound to that"
+        "; one weight per feature may not be enough: EvenScorer takes any classifier"
     )
 
     @property

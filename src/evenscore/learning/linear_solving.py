@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize
 
-from evenscore.learning.objective import Linearised, Objective, Standardised, Strict, standardise
+from evenscore.learning.objective import Objective, Standardised, Strict, standardise
 from evenscore.learning.task import Choice, Task
 from evenscore.scores.arrays import Floats, Ints
 
@@ -27,6 +27,7 @@ _DEAR, _GUARD = 2.0, 0.2  # of AUC, for a gap of 1 beyond its aim, and for one o
 _MARGIN = 0.01  # the part of a tolerance that is left to new data
 _STEPS = 30  # quadratic programs at most, each time
 _MOST = 150  # gaps that the solver is told of
+_SAME = 1e-3  # of AUC, or of the dearest gap: what got better by less has settled
 
 
 @dataclass(eq=False)
@@ -38,7 +39,7 @@ class Problem:
     objective: Objective
     l2: float
     some: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
-    _known: dict[bytes, tuple[Linearised, Floats, Floats]] = field(default_factory=dict)
+    _known: dict[bytes, tuple[Floats, Floats]] = field(default_factory=dict)
 
     def score(self, weights: Floats) -> Floats:
         """Standardised scores."""
@@ -57,13 +58,13 @@ class Problem:
         if key not in self._known:
             self._known.clear()
             self._known[key] = self._evaluated(weights)
-        return self._known[key][1:]
+        return self._known[key]
 
-    def _evaluated(self, weights: Floats) -> tuple[Linearised, Floats, Floats]:
+    def _evaluated(self, weights: Floats) -> tuple[Floats, Floats]:
         standard = self._standardised(weights)
         found = self.objective.linearised(standard.score, self.some)
         # Sums over rows near a point of the grid: of features, of one, of the score.
-        rows = sparse.csr_array(found.placed.T) * 1.0
+        rows = sparse.csr_array(found.placed.T)
         beside = np.column_stack([np.ones(len(standard.score)), standard.score])
         moved, ends = found.slopes @ (rows @ self.X), found.slopes @ (rows @ beside)
         own = self.share @ self.X if not sparse.issparse(self.X) else self.X.T @ self.share
@@ -73,12 +74,17 @@ class Problem:
         square = float(unit @ unit)
         values = np.concatenate([[1.0 - found.auc + 0.5 * self.l2 * square], found.gaps])
         slopes[0] += self.l2 * (unit - square * along) / standard.scale
-        return found, values, slopes
+        return values, slopes
 
     def best(self, weights: Floats, steps: int) -> Floats:
         """L-BFGS from the given weights, without constraints."""
+
+        def first(weights: Floats) -> tuple[float, Floats]:
+            values, slopes = self.at(weights)
+            return float(values[0]), slopes[0]
+
         found = minimize(
-            lambda w: (lambda at: (at[0][0], at[1][0]))(self.at(w)),
+            first,
             weights,
             jac=True,
             method="L-BFGS-B",
@@ -121,14 +127,18 @@ class Solver:
             self.choice.history.settled = True  # nothing is to be changed
             return
         off: Floats | None = None
+        settled = False
         for _ in range(rounds):
+            before = self.choice.merit
             new = np.nan_to_num(strict.terms - self.problem.at(weights)[0][1:])
             off = new if off is None else 0.5 * (off + new)  # strict gaps may be much steeper
             weights = self._solved(weights, off, strict)
             strict = self._look(weights)
+            settled = self.choice.merit <= before + _SAME * max(1.0, float(self.price.max()))
             if self.task.strength is None and self.choice.merit_of(strict)[0] <= 0.0:
+                settled = True
                 break
-        self.choice.history.settled = True
+        self.choice.history.settled = settled
 
     def _solved(self, weights: Floats, off: Floats, strict: Strict) -> Floats:
         """The weights that the solver finds, strict gaps being so far off the smooth ones.

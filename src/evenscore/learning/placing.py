@@ -20,7 +20,7 @@ from evenscore.scores.labels import distinct_names
 _MOST_POINTS = 200_000  # that bars are found on; of more people a sample by cell
 _KNOTS = {True: (6.0, 4, 12), False: (5.0, 8, 24)}  # √n over so much, between these: 2 groups, more
 _WIDEN = 1.5  # distances to the nearest knot: how far a knot reaches
-_TOLD, _MOST_TOLD = 0.99, 0.9
+_TOLD, _MOST_TOLD = 0.99, 0.9  # the chance of a group from which on it is told; of so many people
 _STEPS, _POLISH = 20, 3  # programs, or four for each group; and those on the counts of all
 
 

@@ -217,10 +217,8 @@ def _dumped(model: Any) -> list[dict[str, Any]]:
 
 def _lightgbm(root: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     """The nodes of a tree, parents first."""
-    waiting, place = [root], 1
-    k = 0
-    while k < len(waiting):
-        node = waiting[k]
+    waiting = [root]
+    for k, node in enumerate(waiting):  # which grows
         if "split_feature" not in node:
             yield 0, k, k, 0.0, node["leaf_value"], True
         else:
@@ -228,10 +226,9 @@ def _lightgbm(root: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
                 raise ValueError("Trees that split categories cannot be stored as plain numbers.")
             threshold = float(node["threshold"])
             missing = node["default_left"] if node["missing_type"] == "NaN" else threshold >= 0.0
-            yield node["split_feature"], place, place + 1, threshold, 0.0, missing
+            left = len(waiting)
+            yield node["split_feature"], left, left + 1, threshold, 0.0, missing
             waiting += [node["left_child"], node["right_child"]]
-            place += 2
-        k += 1
 
 
 def _histogram(nodes: Any) -> Iterator[tuple[Any, ...]]:
@@ -242,7 +239,7 @@ def _histogram(nodes: Any) -> Iterator[tuple[Any, ...]]:
         elif node["is_categorical"]:
             raise ValueError("Trees that split categories cannot be stored as plain numbers.")
         else:
-            # Values beyond all that were met may be above a threshold of infinity's place.
+            # Infinity sends everybody left who has a value; files hold finite numbers.
             threshold = np.nan_to_num(node["num_threshold"], posinf=np.finfo(np.float64).max)
             yield (
                 node["feature_idx"],

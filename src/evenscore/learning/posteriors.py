@@ -172,7 +172,7 @@ def _fitted(
 
     With `positive` the class is a feature.
     """
-    part = replace(data, X=np.zeros((len(data), 0))).rows(rows)
+    part = data.bare.rows(rows)
     if hasattr(model, "steps") and recipe.joint and len(rows) > _ROWS:
         thin, part = part.thinned(_ROWS)
         rows = rows[thin]

@@ -148,12 +148,12 @@ class Task:
 @final
 @dataclass
 class History:
-    """What happened while a scorer learned, one entry per update of the multipliers.
+    """What happened while a scorer learned, one entry per score that was looked at.
 
-    `gaps` are strict ones; like `multipliers` they are in the order of the scorer's `gaps_`. Of a
-    gap over a range of cuts, which has a multiplier for each of several, it is the largest of them.
-    `chosen` is the number of the entry that was returned, if the learner says. `settled` says
-    whether learning ended because nothing got better any more; None if the learner does not know.
+    `gaps` are strict ones, in the order of the scorer's `gaps_`, and so are `multipliers`, of a
+    learner that has any. Of a gap over a range of cuts it is the largest of several. `chosen` is
+    the number of the entry that was returned, if the learner says. `settled` says whether learning
+    ended because nothing got better any more; None if the learner does not know.
     """
 
     objective: list[float] = field(default_factory=list)

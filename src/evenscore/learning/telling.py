@@ -45,7 +45,9 @@ def telling_columns(data: TrainingSet) -> Ints:
 
 def _used(X: Any, codes: Ints, half: Any, n_groups: int) -> Ints:
     """The columns of a small tree, if it tells people of a group in the other half of the rows."""
-    for k in range(n_groups if n_groups > 2 and X.shape[1] else X.shape[1] and 1):
+    if not X.shape[1]:
+        return np.zeros(0, dtype=np.intp)
+    for k in range(1 if n_groups == 2 else n_groups):
         own = codes == k
         if own[~half].all() or not own[~half].any():
             continue  # nobody to be wrong about

@@ -83,6 +83,11 @@ class TrainingSet:
         return len(self.positive)
 
     @property
+    def bare(self) -> Self:
+        """The same rows without their features."""
+        return replace(self, X=np.zeros((len(self), 0)))
+
+    @property
     def cell(self) -> Ints:
         """Class · K + group of every row."""
         return self.codes + len(self.groups) * self.positive

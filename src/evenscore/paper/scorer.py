@@ -55,7 +55,8 @@ class PaperScorer(FairScorer):
         Share of the rows kept aside, at which the updates look, and on which gaps are told.
     random_state : int, optional
         Which rows are kept aside, the initial layers, batches and pairs.
-    verbose
+    verbose : bool, default False
+        Show a progress bar, on a terminal or in a notebook.
 
     Attributes
     ----------

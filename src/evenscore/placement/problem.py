@@ -266,8 +266,8 @@ class Problem:
             if two > 0.0 and two > said.get(key, (0.0, 0.0))[0]:
                 said[key] = two, band.tolerance
         return tuple(
-            f"{key} of up to {two + tolerance:.3f} were allowed, more than {tolerance:g}: of so "
-            "few people less cannot be told from chance."
+            f"{key} of up to {two + tolerance:.3f} were allowed, more than {tolerance:g}: with so "
+            "few people a smaller one cannot be told from chance."
             for key, (two, tolerance) in said.items()
         )
 
